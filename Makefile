@@ -1,0 +1,35 @@
+# Everything a newcomer needs, in a few words. Each target sets up what it needs first.
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench lock
+
+python := .venv/bin/python
+
+help: ## say what can be made
+	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' $(MAKEFILE_LIST)
+
+demo: ## a daemon on a bundled sample, with one client that drives and one that watches
+	@tools/setup.sh run
+	@$(python) clients/python/demo.py
+
+test: ## set up, then all checks and all tests
+	@started=$$(date +%s); \
+	tools/setup.sh tests && $(MAKE) --no-print-directory check-only && $(python) -m pytest -q; \
+	status=$$?; echo "make test: $$(( $$(date +%s) - started )) s"; exit $$status
+
+check: ## lint, format and types
+	@tools/setup.sh run
+	@$(MAKE) --no-print-directory check-only
+
+.PHONY: check-only
+check-only:
+	@$(python) -m ruff check .
+	@$(python) -m ruff format --check .
+	@$(python) -m mypy
+
+bench: ## measure us and pi on large files
+	@tools/setup.sh tests
+	@$(python) tests/bench/bench.py
+
+lock: ## remake the locks
+	@tools/setup.sh run
+	@tools/lock.sh
