@@ -1,0 +1,1 @@
+"""What tests share: real programs to ask, and helpers that know the product's API."""

@@ -1,0 +1,260 @@
+"""Asks the real pi, run under its own Node, what it makes of a session file.
+
+Every question works on a copy: pi mends the files it opens.
+"""
+
+import json
+import platform
+import queue
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self, cast
+
+PI_FOLDER: Final = Path(__file__).resolve().parent.parent / "pi"
+ORACLE: Final = PI_FOLDER / "oracle.mjs"
+PI_PACKAGE: Final = PI_FOLDER / "node_modules" / "@earendil-works" / "pi-coding-agent"
+
+Answer = dict[str, Any]
+
+
+class PiMissing(RuntimeError):
+    """The real pi is not installed beside the tests."""
+
+    def __init__(self, what: Path) -> None:
+        self.what = what
+        super().__init__(f"{what.name} is not installed under tests/pi/node_modules: run make test")
+
+
+class PiFailed(AssertionError):
+    """The helper could not answer: a wrong question, a time-out, or its own death."""
+
+
+def node_path() -> Path:
+    """The Node that came with the test packages; pi wants a newer one than Debian's.
+
+    Raises:
+        PiMissing: nothing is installed, or not for this processor.
+    """
+    processor = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    node = PI_FOLDER / "node_modules" / f"node-linux-{processor}" / "bin" / "node"
+    for needed in (node, PI_PACKAGE):
+        if not needed.exists():
+            raise PiMissing(needed)
+    return node
+
+
+class Pi:
+    """A running helper process that holds real pi; one question at a time.
+
+    What pi throws is part of the answer, as a member `error`. v1 ids, random at each opening, are
+    shown as `#n` and may be given so.
+    """
+
+    def __init__(self, timeout: float = 60.0) -> None:
+        self.timeout = timeout
+        """Seconds to wait for one answer."""
+        self._process: subprocess.Popen[bytes] | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._reader: threading.Thread | None = None
+        self._errors: list[bytes] = []
+        self._lock = threading.Lock()
+
+    def start(self) -> Self:
+        node = node_path()
+        # It stands in a folder of its own, so that "where the opener stood" is told from any cwd
+        # that a file names, and so that nothing of the machine's own pi settings is read.
+        self._folder = tempfile.TemporaryDirectory(prefix="pi-oracle-")
+        self._process = subprocess.Popen(
+            [str(node), str(ORACLE)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=self._folder.name,
+            env={"PATH": "/usr/bin:/bin", "HOME": self._folder.name},
+        )
+        self._answers = queue.SimpleQueue()
+        self._errors = []
+        self._reader = threading.Thread(
+            target=self._read, args=(self._process,), name="pi-oracle", daemon=True
+        )
+        self._reader.start()
+        return self
+
+    def _read(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        for line in process.stdout:
+            self._answers.put(line)
+        self._errors.append(process.stderr.read()[-4000:])
+        self._answers.put(b"")
+
+    def stop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            assert process.stdin is not None
+            process.stdin.close()
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            if self._reader is not None:
+                self._reader.join(5)
+            for stream in (process.stdout, process.stderr):
+                assert stream is not None
+                stream.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def ask(self, op: str, *, timeout: float | None = None, **request: Any) -> Any:
+        """The answer to one request; starts the helper if it does not run.
+
+        Raises:
+            PiMissing: pi is not installed.
+            PiFailed: the request was wrong, or no answer came in time (the helper is then ended).
+        """
+        with self._lock:
+            if self._process is None:
+                self.start()
+            process = self._process
+            assert process is not None
+            assert process.stdin is not None
+            wait = self.timeout if timeout is None else timeout
+            try:
+                process.stdin.write(json.dumps({"op": op, **request}).encode() + b"\n")
+                process.stdin.flush()
+                line = self._answers.get(timeout=wait)
+            except queue.Empty:
+                process.kill()
+                self.stop()
+                raise PiFailed(f"pi did not answer {op} within {wait} s") from None
+            except BrokenPipeError:
+                line = b""
+            if not line:
+                self.stop()
+                raise PiFailed(
+                    f"pi died at {op}: {b''.join(self._errors).decode(errors='replace')}"
+                )
+        answer = json.loads(line)
+        if "failure" in answer:
+            raise PiFailed(f"{op}: {answer['failure']}")
+        return answer["result"]
+
+    def open(self, path: Path, *, cwd: str | None = None) -> Answer:
+        """The members of `pi160.open` in an oracle file of tests/golden/corpus."""
+        return cast(Answer, self.ask("open", path=str(path), **_given(cwd=cwd)))
+
+    def core(self, path: Path) -> Answer:
+        """The members of `core0802`: what agent-core 0.80.2 makes of the file."""
+        return cast(Answer, self.ask("core", path=str(path)))
+
+    def sizes(
+        self, path: Path, ids: Sequence[str] | None = None, *, timeout: float | None = None
+    ) -> list[Answer]:
+        """The size at each entry, in file order, or at `ids` in theirs.
+
+        Each is `{id, tokens, usageTokens, measured, estimated}`; `estimated` trusts no usage and is
+        None where pi throws over a message that the rest does not look at. Or `{id, error}`.
+        """
+        answer = self.ask("sizes", timeout=timeout, path=str(path), **_given(ids=ids))
+        return cast(list[Answer], answer)
+
+    def at(self, path: Path, entry_id: str | None, *, messages: bool = False) -> Answer:
+        """The context with the leaf at an entry, or before the first one (None).
+
+        Members: branchLength, contextEntryIds, context, thinkingLevel, model, the two estimates,
+        and the messages themselves when asked for.
+        """
+        return cast(Answer, self.ask("at", path=str(path), id=entry_id, messages=messages))
+
+    def prepare(
+        self,
+        path: Path,
+        entry_id: str | None = None,
+        *,
+        keep_recent_tokens: int | None = None,
+        reserve_tokens: int | None = None,
+    ) -> Answer | None:
+        """What a compaction at the leaf, or at an entry, would summarise; None for nothing."""
+        request: dict[str, Any] = _given(
+            id=entry_id, keepRecentTokens=keep_recent_tokens, reserveTokens=reserve_tokens
+        )
+        return cast(Answer | None, self.ask("prepare", path=str(path), **request))
+
+    def collect(self, path: Path, start: str | None, target: str, budget: int = 0) -> Answer:
+        """What a branch summary would tell of a move from one entry to another."""
+        request: dict[str, Any] = {"from": start, "target": target, "budget": budget}
+        return cast(Answer, self.ask("collect", path=str(path), **request))
+
+    def build(self, folder: Path, cwd: str, ops: Iterable[Mapping[str, Any]]) -> Answer:
+        """Runs operations on a real session manager and returns what it wrote.
+
+        An operation is `op(...)` below; `ref(n)` as an argument is what operation `n` gave.
+        Returns `{path, text, leafId, results, files}`; `text` is None while nothing is on disk.
+        """
+        answer = self.ask("build", dir=str(folder), cwd=cwd, ops=[dict(one) for one in ops])
+        return cast(Answer, answer)
+
+    def stringify(self, texts: Sequence[str]) -> list[str | None]:
+        """`JSON.stringify(JSON.parse(text))` of each; None where it is no JSON."""
+        return cast(list[str | None], self.ask("stringify", texts=texts))
+
+    def date_ms(self, values: Sequence[Any]) -> list[float | None]:
+        """`new Date(value).getTime()` of each; None where JavaScript reads no time."""
+        return cast(list[float | None], self.ask("dateMs", values=values))
+
+    def sort(self, entries: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Ids of sibling entries (`{id, timestamp}`) in the order of pi's tree."""
+        return cast(list[str], self.ask("sort", entries=[dict(one) for one in entries]))
+
+    @staticmethod
+    def bench(path: Path, *, positions: int = 20, timeout: float = 600.0) -> dict[str, float]:
+        """How long pi takes over one file, measured in a fresh process.
+
+        Members: entries, tokens, importMs, openMs, sizeMs, treeMs, rssImportMb, rssMb, appendMs,
+        sizeAfterAppendMs, and the mean size at some positions: sampledPositions, sampledSizeMeanMs.
+        """
+        done = subprocess.run(
+            [str(node_path()), "--expose-gc", str(ORACLE), "bench", str(path), str(positions)],
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise PiFailed(f"pi's bench died: {done.stderr.decode(errors='replace')[-4000:]}")
+        return cast(dict[str, float], json.loads(done.stdout))
+
+
+def op(name: str, *args: Any) -> dict[str, Any]:
+    """One operation for `Pi.build`: `create`, `open`, `forkFrom`, or a method of pi's manager."""
+    return {"op": name, "args": list(args)}
+
+
+def ref(number: int) -> dict[str, int]:
+    """An argument: what operation `number` of the same list gave."""
+    return {"ref": number}
+
+
+NOT_GIVEN: Final = {"undefined": True}
+"""An argument left out, where a later one is given."""
+
+
+def _given(**members: Any) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
