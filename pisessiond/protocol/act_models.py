@@ -1,0 +1,174 @@
+"""Parameters and results of acting on a session: append, navigate, compact, fork, label, edit."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, StrictBool, StrictStr, model_validator
+
+from pisessiond.protocol.values import Done
+from pisessiond.protocol.wire import (
+    EntryId,
+    JsonObject,
+    LeafMutationParams,
+    SessionMutationParams,
+    WireModel,
+)
+
+
+class AppendParams(LeafMutationParams):
+    """Exactly one of `entry` and `entries`."""
+
+    entry: JsonObject | None = None
+    """Any type; id, parentId and timestamp may be left out. A known id with the same body repeats
+    the answer, with another body it is DuplicateEntry."""
+    entries: list[JsonObject] | None = Field(default=None, min_length=1, max_length=10_000)
+    """Several, appended as one change: all or none."""
+    detached: StrictBool = False
+    """Allows a parent other than the leaf."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> AppendParams:
+        if (self.entry is None) == (self.entries is None):
+            raise ValueError("give exactly one of entry and entries")
+        return self
+
+
+class AppendResult(Done):
+    """The entries are on disk, or held back by the flush rule."""
+
+    ids: list[EntryId]
+    """Of the entries appended, in their order."""
+
+
+class NavigateParams(LeafMutationParams):
+    """Where to move the leaf."""
+
+    target: EntryId | None
+    """The entry to go to; null: before the first one."""
+    exact: StrictBool = False
+    """Stand at that very entry, also when it is a user message (else its parent, as in pi)."""
+    summarize: StrictBool = False
+    """Have the branch that is left summarised."""
+    summary: StrictStr | None = Field(default=None, min_length=1)
+    """A summary of the branch that is left, already written."""
+    custom_instructions: StrictStr | None = None
+    """For the summarizer; with `summarize` only."""
+    replace_instructions: StrictBool = False
+    """The instructions stand instead of the usual ones; with `summarize` only."""
+    label: StrictStr | None = None
+    """Put on the summary, or without one on the target."""
+    dry_run: StrictBool = False
+    """Not served by this daemon yet: true is refused."""
+
+
+class NavigateResult(Done):
+    """Where the session stands now."""
+
+    editor_text: str | None = None
+    """Text of the user message navigated to, for the prompt."""
+    summary_entry: EntryId | None = None
+    """The summary that was written."""
+
+
+class CompactParams(LeafMutationParams):
+    """With `dryRun` nothing is written; with `summary` that is; else a summarizer is asked."""
+
+    custom_instructions: StrictStr | None = None
+    """For the summarizer."""
+    summary: StrictStr | None = Field(default=None, min_length=1)
+    """A summary already written."""
+    dry_run: Literal[True, "summary"] | None = None
+    """True: what would be cut and kept. `summary`: the written summary too, unstored."""
+    summarizer: StrictStr | None = None
+    """Which summarizer to ask."""
+
+
+class CompactionPreview(WireModel):
+    """What a compaction would do."""
+
+    first_kept: EntryId
+    """The entry where the retained part begins."""
+    is_split_turn: bool
+    """The cut lies inside a turn, whose beginning is summarised apart."""
+    summarised: list[EntryId]
+    """Entries the summary would stand for."""
+    turn_prefix: list[EntryId]
+    """Entries of the turn that is split, up to the cut."""
+    kept: list[EntryId]
+    """Entries that stay."""
+    tokens_before: int
+    """Context size now, in tokens."""
+    tokens_kept: int
+    """Estimate of what stays besides the summary, in tokens."""
+    previous_summary: bool
+    """An earlier summary would be updated."""
+    read_files: list[str]
+    """Files that were read only."""
+    modified_files: list[str]
+    """Files that were written or edited."""
+
+
+class CompactResult(Done):
+    """Where the session stands now; with `dryRun` as before."""
+
+    entry: EntryId | None = None
+    """The compaction that was written."""
+    preview: CompactionPreview | None = None
+    """With `dryRun`."""
+
+
+class ForkParams(SessionMutationParams):
+    """A new session from the path to an entry, or with `cwd` and no `entry` from all entries."""
+
+    entry: EntryId | None = None
+    """Absent: the leaf, `at`."""
+    position: Literal["before", "at"] | None = None
+    """`before` (a user message, its text comes back) or `at` any entry; `before` by default."""
+    cwd: StrictStr | None = Field(default=None, min_length=1)
+    """The folder the new session belongs to; relative to the client's `cwd`."""
+    dry_run: StrictBool = False
+    """Not served by this daemon yet: true is refused."""
+
+
+class CloneParams(SessionMutationParams):
+    """A new session holding the active branch."""
+
+
+class ForkResult(Done):
+    """The new session; `rev` and `leaf` are its own. Its file follows the flush rule."""
+
+    session: str
+    """Its handle."""
+    path: str | None
+    """Its path, planned while unsaved; null in memory."""
+    unsaved: bool
+    """Nothing on disk yet."""
+    editor_text: str | None = None
+    """Text of the user message forked before, for the prompt."""
+
+
+class LabelParams(LeafMutationParams):
+    """Labels an entry."""
+
+    target: EntryId
+    """Which entry."""
+    label: StrictStr | None
+    """Null or empty clears it."""
+
+
+class RenameParams(LeafMutationParams):
+    """Names the session."""
+
+    name: StrictStr | None
+    """Null or empty clears it."""
+
+
+class EditContextParams(LeafMutationParams):
+    """Changes what the model would be sent of an entry, on this branch only."""
+
+    target: EntryId
+    """Which entry."""
+    replacement: JsonObject | Literal["restore"] | None
+    """`{content}` stands instead of the entry's; null leaves the entry out; `restore` takes it
+    back as it was."""

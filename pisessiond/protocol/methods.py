@@ -1,0 +1,307 @@
+"""The table of methods: the one place that says what can be asked and what comes back.
+
+The server's dispatch, the client's typed calls, `docs/protocol.md` and the schemas are all made
+from it. A method that is not here does not exist.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
+
+from pydantic import BaseModel
+
+from pisessiond.protocol import act_models as act
+from pisessiond.protocol import lifecycle_models as life
+from pisessiond.protocol import notification_models as told
+from pisessiond.protocol import session_models as session
+from pisessiond.protocol import values
+from pisessiond.protocol import view_models as view
+from pisessiond.protocol.errors import ErrorKind
+from pisessiond.protocol.wire import WireModel
+
+Kind: TypeAlias = Literal["lifecycle", "read", "mutation"]
+"""Of the connection or the daemon; changing nothing; changing a session."""
+
+P_co = TypeVar("P_co", bound=WireModel, covariant=True)
+R_co = TypeVar("R_co", bound=BaseModel, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Method(Generic[P_co, R_co]):
+    """A request a client can send, or with `result` None a notification."""
+
+    name: str
+    kind: Kind
+    params: type[P_co]
+    result: type[R_co] | None
+    summary: str
+    errors: tuple[ErrorKind, ...] = ()
+    """Kinds it answers beside those any request can get."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notification(Generic[P_co]):
+    """What the daemon tells unasked."""
+
+    name: str
+    params: type[P_co]
+    summary: str
+
+
+ANY_REQUEST: Final[tuple[ErrorKind, ...]] = (
+    "InvalidRequest",
+    "InvalidParams",
+    "InternalError",
+    "NotInitialized",
+    "Cancelled",
+)
+"""What any request can get."""
+
+_LOADS: Final[tuple[ErrorKind, ...]] = (
+    "SessionNotFound",
+    "AmbiguousSession",
+    "NotASession",
+    "Unreadable",
+    "FileChanged",
+)
+_READS: Final[tuple[ErrorKind, ...]] = ("SessionNotFound", "Unreadable", "FileChanged")
+_WRITES: Final[tuple[ErrorKind, ...]] = (
+    "SessionNotFound",
+    "Busy",
+    "ReadOnly",
+    "Degraded",
+    "FileChanged",
+)
+_MOVES: Final[tuple[ErrorKind, ...]] = (*_WRITES, "LeafMoved")
+
+INITIALIZE: Final = Method(
+    "initialize",
+    "lifecycle",
+    life.InitializeParams,
+    life.InitializeResult,
+    "Begins the connection: agrees on a protocol version and says who the client is.",
+    ("VersionUnsupported", "WrongAgentDir"),
+)
+INITIALIZED: Final[Method[life.NoParams, life.Nothing]] = Method(
+    "initialized", "lifecycle", life.NoParams, None, "The client has the answer to initialize."
+)
+SHUTDOWN: Final = Method(
+    "shutdown",
+    "lifecycle",
+    life.NoParams,
+    life.Null,
+    "Announces `exit`: answers null, then refuses everything else. The daemon runs on.",
+)
+EXIT: Final[Method[life.NoParams, life.Nothing]] = Method(
+    "exit", "lifecycle", life.NoParams, None, "Ends this connection; the daemon runs on."
+)
+CANCEL: Final[Method[life.CancelParams, life.Nothing]] = Method(
+    "$/cancelRequest",
+    "lifecycle",
+    life.CancelParams,
+    None,
+    "Cancels one of the client's own requests.",
+)
+STATUS: Final = Method(
+    "daemon/status",
+    "lifecycle",
+    life.NoParams,
+    life.StatusResult,
+    "What the daemon is doing; answered before initialize too.",
+)
+DAEMON_SHUTDOWN: Final = Method(
+    "daemon/shutdown",
+    "lifecycle",
+    life.NoParams,
+    life.Nothing,
+    "Ends the daemon for everyone; answered before initialize too.",
+)
+
+CREATE: Final = Method(
+    "session/create",
+    "mutation",
+    session.CreateParams,
+    session.CreateResult,
+    "Makes a new session; it is not on disk yet.",
+    ("SessionExists", "ReadOnly", "Degraded"),
+)
+OPEN: Final = Method(
+    "session/open",
+    "read",
+    session.OpenParams,
+    session.OpenResult,
+    "Loads a session if needed, answers how it stands and subscribes to what comes.",
+    _LOADS,
+)
+CLOSE: Final = Method(
+    "session/close",
+    "read",
+    session.CloseParams,
+    life.Nothing,
+    "Ends the subscription; closing what is not open is no error.",
+)
+LIST: Final = Method(
+    "session/list",
+    "read",
+    session.ListParams,
+    session.ListResult,
+    "Sessions on disk and in memory, newest first.",
+)
+TREE: Final = Method(
+    "session/tree",
+    "read",
+    view.TreeParams,
+    view.TreeResult,
+    "A stretch of the branch tree, flat, in preorder with the active branch first.",
+    (*_READS, "EntryNotFound"),
+)
+ENTRIES: Final = Method(
+    "session/entries",
+    "read",
+    view.EntriesParams,
+    view.EntriesResult,
+    "Bodies of entries as stored, at most 8 MiB an answer.",
+    (*_READS, "EntryNotFound"),
+)
+CONTEXT: Final = Method(
+    "session/context",
+    "read",
+    view.ContextParams,
+    view.ContextResult,
+    "What the model would be sent from the leaf or any entry.",
+    (*_READS, "EntryNotFound"),
+)
+CONTEXT_SIZE: Final = Method(
+    "session/contextSize",
+    "read",
+    view.ContextSizeParams,
+    view.ContextSizeResult,
+    "The context size at the leaf, or at some entries.",
+    (*_READS, "EntryNotFound"),
+)
+STATS: Final = Method(
+    "session/stats",
+    "read",
+    view.SessionParams,
+    view.StatsResult,
+    "Messages, tokens and cost of the active branch and of the file.",
+    _READS,
+)
+CHECK: Final = Method(
+    "session/check",
+    "read",
+    view.SessionParams,
+    view.CheckResult,
+    "What in the file could not be taken as it stands.",
+    _READS,
+)
+APPEND: Final = Method(
+    "session/append",
+    "mutation",
+    act.AppendParams,
+    act.AppendResult,
+    "Adds entries under the leaf and moves the leaf to the last.",
+    (*_MOVES, "InvalidEntry", "DuplicateEntry", "EntryNotFound"),
+)
+NAVIGATE: Final = Method(
+    "session/navigate",
+    "mutation",
+    act.NavigateParams,
+    act.NavigateResult,
+    "Moves the leaf to another entry, as pi's /tree does.",
+    (*_MOVES, "EntryNotFound", "NoSummarizer"),
+)
+COMPACT: Final = Method(
+    "session/compact",
+    "mutation",
+    act.CompactParams,
+    act.CompactResult,
+    "Writes a compaction, or says what it would do.",
+    (*_MOVES, "NothingToCompact", "NoSummarizer"),
+)
+FORK: Final = Method(
+    "session/fork",
+    "mutation",
+    act.ForkParams,
+    act.ForkResult,
+    "Makes a new session from the path to an entry.",
+    (*_WRITES, "EntryNotFound"),
+)
+CLONE: Final = Method(
+    "session/clone",
+    "mutation",
+    act.CloneParams,
+    act.ForkResult,
+    "Makes a new session holding the active branch.",
+    _WRITES,
+)
+LABEL: Final = Method(
+    "session/label",
+    "mutation",
+    act.LabelParams,
+    values.Done,
+    "Labels an entry, or clears its label.",
+    (*_MOVES, "EntryNotFound"),
+)
+RENAME: Final = Method(
+    "session/rename",
+    "mutation",
+    act.RenameParams,
+    values.Done,
+    "Names the session, or clears its name.",
+    _MOVES,
+)
+EDIT_CONTEXT: Final = Method(
+    "session/editContext",
+    "mutation",
+    act.EditContextParams,
+    values.Done,
+    "Changes, omits or restores what the model would be sent of an entry.",
+    (*_MOVES, "EntryNotFound", "NotOnBranch", "InvalidEntry"),
+)
+
+METHODS: Final[dict[str, Method[Any, Any]]] = {
+    method.name: method
+    for method in (
+        INITIALIZE,
+        INITIALIZED,
+        SHUTDOWN,
+        EXIT,
+        CANCEL,
+        STATUS,
+        DAEMON_SHUTDOWN,
+        CREATE,
+        OPEN,
+        CLOSE,
+        LIST,
+        TREE,
+        ENTRIES,
+        CONTEXT,
+        CONTEXT_SIZE,
+        STATS,
+        CHECK,
+        APPEND,
+        NAVIGATE,
+        COMPACT,
+        FORK,
+        CLONE,
+        LABEL,
+        RENAME,
+        EDIT_CONTEXT,
+    )
+}
+"""Every method by name, in the order they are documented."""
+
+DID_CHANGE: Final = Notification(
+    "session/didChange", told.DidChange, "A session the client opened has changed."
+)
+DID_RESET: Final = Notification(
+    "session/didReset", told.DidReset, "A session the client opened has to be opened again."
+)
+STOPPING: Final = Notification("daemon/stopping", told.Stopping, "The daemon ends.")
+
+NOTIFICATIONS: Final[dict[str, Notification[Any]]] = {
+    notification.name: notification for notification in (DID_CHANGE, DID_RESET, STOPPING)
+}
+"""Everything the daemon tells unasked, by name."""

@@ -1,0 +1,48 @@
+"""What the daemon tells its clients unasked."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pisessiond.protocol.values import Change, ContextSize
+from pisessiond.protocol.wire import EntryId, WireModel
+
+
+class DidChange(WireModel):
+    """A contiguous step of one session.
+
+    Apply it only if `epoch` is yours and `base` your rev; ignore a lower base; at a higher one
+    or another epoch open the session again.
+    """
+
+    session: str
+    """The handle."""
+    epoch: str
+    """Names this loading of the session."""
+    base: int
+    """The revision before."""
+    rev: int
+    """The revision after; several changes may be joined, none is skipped."""
+    changes: list[Change]
+    """What happened, in order."""
+    leaf: EntryId | None
+    """The leaf after."""
+    context_size: ContextSize | None
+    """At the leaf; null while sizes are still being counted."""
+
+
+class DidReset(WireModel):
+    """What you know of this session no longer holds: open it again."""
+
+    session: str
+    """The handle."""
+    reason: Literal["overflow", "rewritten", "evicted", "gone"]
+    """overflow: you read too slowly and changes were dropped. rewritten: the file was replaced.
+    evicted: it left memory. gone: the file vanished."""
+
+
+class Stopping(WireModel):
+    """The daemon ends; the connection is closed next."""
+
+    reason: str
+    """Why, in a word: shutdown or signal."""

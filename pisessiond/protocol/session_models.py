@@ -1,0 +1,174 @@
+"""Parameters and results of finding, making, opening and leaving sessions."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, StrictBool, StrictStr, model_validator
+
+from pisessiond.protocol.values import ContextSize, Problem
+from pisessiond.protocol.wire import (
+    MAX_LISTED,
+    EntryId,
+    JsonObject,
+    MutationParams,
+    ReadParams,
+    WireModel,
+)
+
+
+class CreateParams(MutationParams):
+    """A new session."""
+
+    cwd: StrictStr = Field(min_length=1)
+    """The folder the session belongs to; relative to the client's `cwd`."""
+    id: StrictStr | None = None
+    """Session id; letters, digits, `.`, `_`, `-`, first and last a letter or digit. A UUIDv7 when
+    absent."""
+    name: StrictStr | None = None
+    """Its name."""
+    store: Literal["jsonl", "memory"] = "jsonl"
+    """Where it lives: a file of pi's, or this daemon's memory only."""
+
+
+class CreateResult(WireModel):
+    """The new session; nothing is on disk yet."""
+
+    session: str
+    """Its handle."""
+    path: str | None
+    """The planned path; null in memory."""
+    epoch: str
+    """Names this loading of the session."""
+    rev: int
+    """Its revision."""
+    leaf: EntryId | None
+    """Where it stands."""
+
+
+class Latest(WireModel):
+    """The session that `pi --continue` would take."""
+
+    cwd: StrictStr = Field(min_length=1)
+    """Of this folder."""
+
+
+class Position(WireModel):
+    """What a client has seen already."""
+
+    epoch: StrictStr
+    """The epoch it knows."""
+    rev: int
+    """The revision it knows."""
+
+
+class OpenParams(ReadParams):
+    """Exactly one of `session`, `path` and `latest`."""
+
+    session: StrictStr | None = None
+    """Session id or handle."""
+    path: StrictStr | None = None
+    """Path of the file; relative to the client's `cwd`."""
+    latest: Latest | None = None
+    """The newest session of a folder."""
+    since: Position | None = None
+    """What the client has seen already; this daemon answers with a snapshot in any case."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> OpenParams:
+        if sum(value is not None for value in (self.session, self.path, self.latest)) != 1:
+            raise ValueError("give exactly one of session, path and latest")
+        return self
+
+
+class OpenResult(WireModel):
+    """The session as it stands, in the same step as the subscription to what comes."""
+
+    session: str
+    """Its handle."""
+    path: str | None
+    """Real path; the planned one while unsaved; null in memory."""
+    header: JsonObject
+    """The header as the file has it."""
+    epoch: str
+    """Names this loading of the session; another one after a restart or a rewrite of the file."""
+    rev: int
+    """Starts at 1 in each epoch and grows by one per entry or move."""
+    leaf: EntryId | None
+    """Where it stands; null is before the first entry."""
+    unsaved: bool
+    """Nothing on disk yet."""
+    read_only: str | None
+    """Why nothing can be written, in a sentence; null when it can."""
+    last_external: str | None
+    """ISO time of the last append by another program seen; null if none."""
+    name: str | None
+    """Its name."""
+    entry_count: int
+    """Entries in the tree."""
+    mode: Literal["snapshot", "deltas"]
+    """Whether this is a whole, or changes since what the client knew."""
+    context_size: ContextSize | None
+    """At the leaf; null while sizes are still being counted."""
+    problems: list[Problem]
+    """What in the file could not be taken as it stands."""
+
+
+class CloseParams(ReadParams):
+    """Which session is left."""
+
+    session: StrictStr
+    """Its handle."""
+
+
+class ListParams(ReadParams):
+    """Which sessions, newest first."""
+
+    cwd: StrictStr | None = None
+    """Of this folder; absent: of all."""
+    query: StrictStr | None = None
+    """Only those with this text in name, id or first message."""
+    limit: int = Field(default=50, ge=1, le=MAX_LISTED, strict=True)
+    """At most so many."""
+    cursor: StrictStr | None = None
+    """Goes on where an answer ended."""
+    watch: StrictBool = False
+    """Not served by this daemon yet: true is refused."""
+
+
+class ListedSession(WireModel):
+    """One line of the list."""
+
+    session: str
+    """Session id or handle, to open it by."""
+    path: str | None
+    """Its file."""
+    cwd: str
+    """The folder it belongs to."""
+    name: str | None
+    """Its name."""
+    first_message: str | None
+    """Text of the first user message, one line."""
+    messages: int
+    """How many messages."""
+    created: str | None
+    """ISO time of the header."""
+    modified: str
+    """ISO time of the last change."""
+    parent_session: str | None
+    """The session it was forked from, as its header says."""
+    open: int
+    """By how many clients."""
+    unsaved: bool
+    """Nothing on disk yet."""
+    last_external: str | None
+    """ISO time of the last append by another program seen; null if none."""
+
+
+class ListResult(WireModel):
+    """A stretch of the list."""
+
+    sessions: list[ListedSession]
+    """Newest first."""
+    cursor: str | None
+    """Goes on here; null at the end."""

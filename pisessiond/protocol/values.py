@@ -1,0 +1,128 @@
+"""Values that several methods answer: nodes, sizes, problems, changes."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from pydantic import ConfigDict, Field
+
+from pisessiond.protocol.wire import EntryId, WireModel
+
+SizeSource: TypeAlias = Literal["measured", "estimated"]
+
+
+class NodeSize(WireModel):
+    """The context size if one stood at a node."""
+
+    tokens: int
+    """In tokens."""
+    source: SizeSource
+    """Measured by a provider, or estimated from characters."""
+
+
+class Node(WireModel):
+    """One entry as trees show it; never its body."""
+
+    id: EntryId
+    parent: EntryId | None
+    """The entry it hangs under; null for a root (an orphan or a cut cycle too)."""
+    type: str
+    """The entry's type as the file spells it."""
+    role: str | None = None
+    """The message's role; absent where the entry is no message."""
+    preview: str
+    """One line of plain text, at most 200 UTF-16 units."""
+    time: str | None
+    """ISO 8601 as the entry carries it; null when it carries none."""
+    children: int
+    """How many children it has."""
+    tokens: int | None
+    """Its own estimate in tokens; null until known."""
+    context_size: NodeSize | None
+    """Null until known."""
+    label: str | None = None
+    """Its label; null when cleared, absent when it has none."""
+    flags: list[str]
+    """Any of active, leaf, branchPoint, orphan, problem, unsaved, external."""
+    visible_parent: EntryId | None = None
+    """The nearest ancestor that the filter shows; in answers to session/tree only."""
+
+
+class ContextSize(WireModel):
+    """The context size at one entry."""
+
+    tokens: int
+    """The figure to show, in tokens: measured where there is one, else estimated."""
+    source: SizeSource
+    """What `tokens` stands on."""
+    estimated: int
+    """Estimate from characters, in tokens."""
+    measured: int | None
+    """In tokens; null when no usage counts here, as right after a compaction."""
+    measured_at: str | None
+    """ISO time of the assistant message that `measured` stands on."""
+    before: int | None
+    """The size before the newest compaction in tokens, until the next answer; else null."""
+    window: int | None
+    """The model's context window in tokens; null when unknown."""
+    percent: float | None
+    """Of the window, 0 to 100 and above; null when the window is unknown."""
+    parts: dict[str, int] | None = None
+    """Estimated tokens by part; absent where they were not counted."""
+
+
+class Problem(WireModel):
+    """Something in the file that could not be taken as it stands."""
+
+    kind: str
+    """A stable word: badLine, noId, orphan, cycle, duplicateId, …"""
+    message: str
+    """What was found, in one sentence."""
+    line: int | None
+    """Counted from 1; null when it is about no line."""
+    offset: int | None
+    """Byte offset of that line from the beginning of the file."""
+    entry: EntryId | None
+    """The entry it is about; null when there is none."""
+
+
+class ClientOrigin(WireModel):
+    """A client of the daemon, as the one who did something."""
+
+    client: str
+    """Its name, for people."""
+    client_id: str
+    """The id it keeps over reconnects."""
+    request_id: str | None = None
+    """The `requestId` it gave, if any."""
+
+
+Origin: TypeAlias = ClientOrigin | Literal["external", "repair"]
+"""`external`: another program wrote. `repair`: the daemon put something right."""
+
+
+class Change(WireModel):
+    """One thing that happened.
+
+    Its parts are upserts by entry id: absent means unchanged, null means cleared, and applying
+    one twice changes nothing.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    kind: str
+    """append, navigate, compact, fork, label, rename, edit, save or problem; at an unknown kind a
+    client fetches again. Further members belong to the kind."""
+    origin: Origin
+    """Who did it."""
+    nodes: list[Node] = Field(default_factory=list)
+    """New or changed nodes."""
+
+
+class Done(WireModel):
+    """What every change to a session answers."""
+
+    rev: int
+    """The session's revision after the change."""
+    leaf: EntryId | None
+    """The leaf after the change; null is before the first entry."""
