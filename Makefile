@@ -12,19 +12,24 @@ demo: ## a daemon on a bundled sample, with one client that drives and one that 
 	@$(python) clients/python/demo.py
 
 test: ## set up, then all checks and all tests
-	@started=$$(date +%s); \
-	tools/setup.sh tests && $(MAKE) --no-print-directory check-only && $(python) -m pytest -q; \
-	status=$$?; echo "make test: $$(( $$(date +%s) - started )) s"; exit $$status
+	@started=$$(date +%s); status=0; \
+	tools/setup.sh tests || exit 1; \
+	$(MAKE) --no-print-directory check-only || status=1; \
+	$(python) -m pytest || status=1; \
+	echo "make test: $$(( $$(date +%s) - started )) s"; exit $$status
 
 check: ## lint, format and types
 	@tools/setup.sh run
 	@$(MAKE) --no-print-directory check-only
 
+# Each of the three has its say, whatever the others found.
 .PHONY: check-only
 check-only:
-	@$(python) -m ruff check .
-	@$(python) -m ruff format --check .
-	@$(python) -m mypy
+	@status=0; \
+	$(python) -m ruff check . || status=1; \
+	$(python) -m ruff format --check . || status=1; \
+	$(python) -m mypy || status=1; \
+	exit $$status
 
 bench: ## measure us and pi on large files
 	@tools/setup.sh tests
