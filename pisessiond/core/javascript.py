@@ -2,7 +2,7 @@
 
 Session files are read and written by pi with `JSON.parse` and `JSON.stringify`, and sizes are
 counted in the UTF-16 code units of its strings. What Python does differently is ironed out here,
-so that a line written by us equals one written by pi. `pisessiond.core.dates` holds the part about dates.
+so that a line written by us equals one written by pi. Dates stand in `pisessiond.core.dates`.
 """
 
 from __future__ import annotations

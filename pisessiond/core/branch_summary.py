@@ -1,0 +1,113 @@
+"""What a summary of a branch one navigates away from is made from.
+
+The rules are those of pi 1.6.0's `collectEntriesForBranchSummary` and `prepareBranchEntries`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pisessiond.core.file_operations import FileOperations
+from pisessiond.core.javascript import date_ms
+from pisessiond.core.projection import Entry, Message, entry_messages, project_entry
+from pisessiond.core.tokens import estimate_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class BranchSummaryPreparation:
+    """All that a branch summary needs before it is written."""
+
+    messages: tuple[Message, ...]
+    """What fits the budget, oldest first; empty when there is nothing to summarise."""
+    file_operations: FileOperations
+    total_tokens: int
+    """The estimate for `messages`."""
+
+
+def collect_branch_entries(old_path: Sequence[Entry], target_path: Sequence[Entry]) -> list[Entry]:
+    """The entries that are left behind: those after the deepest one both paths share.
+
+    Args:
+        old_path: From the root to the leaf one leaves.
+        target_path: From the root to the target itself, also when the leaf moves to its parent.
+    """
+    targets = {_key(entry["id"]) for entry in target_path}
+    left: list[Entry] = []
+    for entry in reversed(old_path):
+        if _key(entry["id"]) in targets:
+            break
+        left.append(entry)
+    left.reverse()
+    return left
+
+
+def prepare_branch_summary(entries: Sequence[Entry], token_budget: int) -> BranchSummaryPreparation:
+    """The messages of a branch to be summarised, the newest first to get a place in the budget.
+
+    A summary that no longer fits is still taken, as the last, while less than nine tenths are
+    full: it stands for much. Files are gathered from every branch summary, and from the messages
+    looked at. A budget of 0 or less is no limit, as in pi.
+    """
+    operations = FileOperations()
+    edits: dict[Any, Entry] = {}
+    for entry in entries:
+        if entry.get("type") == "branch_summary":
+            operations.add_details(entry)
+        elif entry.get("type") == "context_edit":
+            edits[_key(entry.get("targetId"))] = entry
+    newest_first: list[Message] = []
+    total = 0
+    for entry in reversed(entries):
+        message = _message(entry, edits.get(_key(entry["id"])))
+        if message is None:
+            continue
+        operations.add_message(message)
+        tokens = estimate_tokens(message)
+        is_over = token_budget > 0 and total + tokens > token_budget
+        is_summary = entry.get("type") in ("compaction", "branch_summary")
+        if not is_over or (is_summary and total < token_budget * 0.9):
+            newest_first.append(message)
+            total += tokens
+        if is_over:
+            break
+    return BranchSummaryPreparation(tuple(reversed(newest_first)), operations, total)
+
+
+def _message(entry: Entry, edit: Entry | None) -> Message | None:
+    """What an entry tells of the branch; None for settings, marks and tool results.
+
+    Tool results are left out since the calls tell enough. Edits do not reach summaries.
+    """
+    kind = entry.get("type")
+    if kind == "message":
+        stored = entry.get("message")
+        if not isinstance(stored, dict) or stored.get("role") == "toolResult":
+            return None
+        return next(iter(project_entry(entry, edit)), None)
+    if kind == "custom_message":
+        return next(iter(project_entry(entry, edit)), None)
+    if kind == "compaction":
+        return entry_messages(entry)[-1]
+    if kind == "branch_summary" and isinstance(entry.get("summary"), str):
+        return _summary_message(entry)
+    return None
+
+
+def _summary_message(entry: Entry) -> Message:
+    # An empty branch summary is silent in the projection, but pi counts it as a message here.
+    return next(
+        iter(entry_messages(entry)),
+        {
+            "role": "branchSummary",
+            "summary": "",
+            "fromId": entry.get("fromId"),
+            "timestamp": date_ms(entry.get("timestamp")),
+        },
+    )
+
+
+def _key(entry_id: Any) -> Any:
+    """An id as a key: Python takes True for 1, and an edit may name any value as its target."""
+    return (type(entry_id) is bool, entry_id) if isinstance(entry_id, (str, int, float)) else None
