@@ -54,6 +54,7 @@ export class Opened {
     this.manager = sessions.SessionManager.open(copy, undefined, cwd);
     this.entries = this.manager.getEntries();
     this.byId = new Map(this.entries.map((entry) => [entry.id, entry]));
+    this.endless = new Map();
     this.nameOf = (id) => (id === undefined ? "<undefined>" : id);
     this.idOf = (name) => (name === "<undefined>" ? undefined : name);
     if (this.isFirstVersion) {
@@ -66,14 +67,23 @@ export class Opened {
 
   /** Whether pi's own walk from this entry would never end. */
   walkIsEndless(id) {
-    const seen = new Set();
-    let current = id ? this.byId.get(id) : undefined;
+    const start = id ? this.byId.get(id) : undefined;
+    // What is known of an entry holds for all below it, so that asking for each costs one pass.
+    const path = [];
+    let current = start;
+    let endless = false;
     while (current) {
-      if (seen.has(current)) return true;
-      seen.add(current);
+      const known = this.endless.get(current);
+      if (known !== undefined) {
+        endless = known;
+        break;
+      }
+      this.endless.set(current, true); // met again before the walk ends, it is a circle
+      path.push(current);
       current = current.parentId ? this.byId.get(current.parentId) : undefined;
     }
-    return false;
+    for (const entry of path) this.endless.set(entry, endless);
+    return endless;
   }
 
   /**
