@@ -1,0 +1,367 @@
+"""The daemon's answers as they come: the JSON objects of the wire, typed.
+
+They stay plain dictionaries in the wire's spelling, so that members a newer daemon adds are not
+lost and a script can print what it got. It is made from the protocol's models, which say what each
+member means: change those, then run `python -m tests.client.generated`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+
+EntryId: TypeAlias = str | int | float
+"""An entry id. pi writes strings; a number read from a file works as in pi."""
+
+
+class InitializeResult(TypedDict):
+    """LSP's InitializeResult."""
+
+    capabilities: dict[str, Any]
+    serverInfo: dict[str, str]
+
+
+class ConnectedClient(TypedDict):
+    """One connection."""
+
+    name: str
+    id: str | None
+    transport: str
+    initialized: bool
+    sessions: list[str]
+    running: int
+    queuedBytes: int
+
+
+class ServedSession(TypedDict):
+    """One session in memory."""
+
+    session: str
+    path: str | None
+    epoch: str
+    rev: int
+    subscribers: int
+
+
+class Memory(TypedDict):
+    """What the process holds."""
+
+    rss: int
+
+
+class StatusResult(TypedDict):
+    """What the daemon is doing."""
+
+    pid: int
+    version: str
+    protocolVersion: int
+    started: str
+    uptime: float
+    clients: list[ConnectedClient]
+    sessions: list[ServedSession]
+    memory: Memory
+    log: str | None
+
+
+class Nothing(TypedDict):
+    """An empty object."""
+
+
+class CreateResult(TypedDict):
+    """The new session; nothing is on disk yet."""
+
+    session: str
+    path: str | None
+    epoch: str
+    rev: int
+    leaf: EntryId | None
+
+
+class ContextSize(TypedDict):
+    """The context size at one entry."""
+
+    tokens: int
+    source: Literal["measured", "estimated"]
+    estimated: int
+    measured: int | None
+    measuredAt: str | None
+    before: int | None
+    window: int | None
+    percent: float | None
+    parts: NotRequired[dict[str, int] | None]
+
+
+class Problem(TypedDict):
+    """Something in the file that could not be taken as it stands."""
+
+    kind: str
+    message: str
+    line: int | None
+    offset: int | None
+    entry: EntryId | None
+
+
+class OpenResult(TypedDict):
+    """The session as it stands, in the same step as the subscription to what comes."""
+
+    session: str
+    path: str | None
+    header: dict[str, Any]
+    epoch: str
+    rev: int
+    leaf: EntryId | None
+    unsaved: bool
+    readOnly: str | None
+    lastExternal: str | None
+    name: str | None
+    entryCount: int
+    mode: Literal["snapshot", "deltas"]
+    contextSize: ContextSize | None
+    problems: list[Problem]
+
+
+class ListedSession(TypedDict):
+    """One line of the list."""
+
+    session: str
+    path: str | None
+    cwd: str
+    name: str | None
+    firstMessage: str | None
+    messages: int
+    created: str | None
+    modified: str
+    parentSession: str | None
+    open: int
+    unsaved: bool
+    lastExternal: str | None
+
+
+class ListResult(TypedDict):
+    """A stretch of the list."""
+
+    sessions: list[ListedSession]
+    cursor: str | None
+
+
+class NodeSize(TypedDict):
+    """The context size if one stood at a node."""
+
+    tokens: int
+    source: Literal["measured", "estimated"]
+
+
+class Node(TypedDict):
+    """One entry as trees show it; never its body."""
+
+    id: EntryId
+    parent: EntryId | None
+    type: str
+    role: NotRequired[str | None]
+    preview: str
+    time: str | None
+    children: int
+    tokens: int | None
+    contextSize: NodeSize | None
+    label: NotRequired[str | None]
+    flags: list[str]
+    visibleParent: NotRequired[EntryId | None]
+
+
+class TreeResult(TypedDict):
+    """Nodes in preorder, the active branch first; flat, never nested."""
+
+    rev: int
+    total: int
+    nodes: list[Node]
+    before: NotRequired[EntryId | None]
+    after: NotRequired[EntryId | None]
+
+
+class EntriesResult(TypedDict):
+    """Entries as stored."""
+
+    rev: int
+    entries: list[dict[str, Any]]
+    cursor: str | None
+
+
+class Omitted(TypedDict):
+    """An entry on the branch that gives no message."""
+
+    id: EntryId
+    reason: Literal["compacted", "edited", "noMessage"]
+
+
+class ContextResult(TypedDict):
+    """What the model would be sent."""
+
+    rev: int
+    messages: list[dict[str, Any]]
+    sources: list[EntryId]
+    model: dict[str, Any] | None
+    thinkingLevel: Any
+    activeTools: Any
+    omitted: list[Omitted]
+    cursor: str | None
+
+
+class ContextSizes(TypedDict):
+    """Sizes at the entries asked for."""
+
+    sizes: dict[str, ContextSize]
+
+
+class TokenTotals(TypedDict):
+    """Tokens as the entries themselves say."""
+
+    input: int
+    output: int
+    cacheRead: int
+    cacheWrite: int
+
+
+class ModelTotals(TypedDict):
+    """Totals of one model."""
+
+    model: str
+    tokens: TokenTotals
+    cost: float
+
+
+class StatsPart(TypedDict):
+    """Totals of a branch or of the whole file."""
+
+    messages: dict[str, int]
+    toolCalls: int
+    tokens: TokenTotals
+    cost: float
+    models: list[ModelTotals]
+
+
+class StatsResult(TypedDict):
+    """Totals."""
+
+    rev: int
+    branch: StatsPart
+    file: StatsPart
+
+
+class CheckResult(TypedDict):
+    """What in the file could not be taken as it stands."""
+
+    problems: list[Problem]
+
+
+class AppendResult(TypedDict):
+    """The entries are on disk, or held back by the flush rule."""
+
+    rev: int
+    leaf: EntryId | None
+    ids: list[EntryId]
+
+
+class NavigateResult(TypedDict):
+    """Where the session stands now."""
+
+    rev: int
+    leaf: EntryId | None
+    editorText: NotRequired[str | None]
+    summaryEntry: NotRequired[EntryId | None]
+
+
+class CompactionPreview(TypedDict):
+    """What a compaction would do."""
+
+    firstKept: EntryId
+    isSplitTurn: bool
+    summarised: list[EntryId]
+    turnPrefix: list[EntryId]
+    kept: list[EntryId]
+    tokensBefore: int
+    tokensKept: int
+    previousSummary: bool
+    readFiles: list[str]
+    modifiedFiles: list[str]
+
+
+class CompactResult(TypedDict):
+    """Where the session stands now; with `dryRun` as before."""
+
+    rev: int
+    leaf: EntryId | None
+    entry: NotRequired[EntryId | None]
+    preview: NotRequired[CompactionPreview | None]
+
+
+class ForkResult(TypedDict):
+    """The new session; `rev` and `leaf` are its own. Its file follows the flush rule."""
+
+    rev: int
+    leaf: EntryId | None
+    session: str
+    path: str | None
+    unsaved: bool
+    editorText: NotRequired[str | None]
+
+
+class Done(TypedDict):
+    """What every change to a session answers."""
+
+    rev: int
+    leaf: EntryId | None
+
+
+class ClientOrigin(TypedDict):
+    """A client of the daemon, as the one who did something."""
+
+    client: str
+    clientId: str
+    requestId: NotRequired[str | None]
+
+
+Change: TypeAlias = dict[str, Any]
+"""One thing that happened."""
+
+
+class DidChange(TypedDict):
+    """A contiguous step of one session."""
+
+    session: str
+    epoch: str
+    base: int
+    rev: int
+    changes: list[Change]
+    leaf: EntryId | None
+    contextSize: ContextSize | None
+
+
+class DidReset(TypedDict):
+    """What you know of this session no longer holds: open it again."""
+
+    session: str
+    reason: Literal["overflow", "rewritten", "evicted", "gone"]
+
+
+class Stopping(TypedDict):
+    """The daemon ends; the connection is closed next."""
+
+    reason: str
+
+
+class Limits(TypedDict):
+    """What a client should not exceed."""
+
+    message: int
+    header: int
+    inFlight: int
+    answer: int
+    treeNodes: int
+
+
+class Announcement(TypedDict):
+    """`capabilities.experimental.pisessiond` in the answer to `initialize`."""
+
+    protocolVersion: int
+    build: str
+    limits: Limits
+    methods: list[str]

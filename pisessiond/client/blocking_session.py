@@ -1,0 +1,354 @@
+"""One open session, for scripts without a loop: acts, looks, and hears of changes.
+
+It is made from `session.py`: change that one, then run `python -m tests.client.generated`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, TypeVar, cast
+
+from pisessiond.client import answers
+from pisessiond.client.answers import EntryId
+from pisessiond.client.blocking_connection import BlockingConnection
+from pisessiond.client.entries import NewId, with_ids
+from pisessiond.client.errors import RpcFailure
+from pisessiond.client.params import UNSET, Unset, to_wire
+from pisessiond.client.update import Update, judge
+
+Filter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
+
+_Answer = TypeVar("_Answer")
+
+_PAGE = 2000
+"""Nodes asked for at once; the protocol's most."""
+_ID_ATTEMPTS = 5
+_TREE_ATTEMPTS = 3
+
+
+class BlockingSession:
+    """A session this client has open; made by `BlockingClient.open` and `BlockingClient.create`.
+
+    Every act takes `base_leaf` (refused with `LeafMoved` if the leaf is another one) and
+    `request_id` (repeating it repeats the answer, not the act), and raises `RpcFailure` when the
+    daemon refuses it; then nothing was changed.
+    """
+
+    def __init__(
+        self, connection: BlockingConnection, opened: answers.OpenResult, new_id: NewId
+    ) -> None:
+        self._connection = connection
+        self._new_id = new_id
+        self.opened = opened
+        """What `session/open` answered last; as old as that."""
+        self.leaf = opened["leaf"]
+        """The leaf as far as `changes` was read."""
+        self.context_size = opened["contextSize"]
+        """The context size at the leaf as far as `changes` was read."""
+        self._epoch, self._rev = opened["epoch"], opened["rev"]
+
+    @property
+    def handle(self) -> str:
+        return self.opened["session"]
+
+    @property
+    def path(self) -> str | None:
+        """Its file, planned while nothing is on disk; None in memory."""
+        return self.opened["path"]
+
+    def append(
+        self,
+        entry: dict[str, Any] | None = None,
+        *,
+        entries: Sequence[dict[str, Any]] | None = None,
+        detached: bool = False,
+        base_leaf: EntryId | Unset | None = UNSET,
+        request_id: str | Unset = UNSET,
+    ) -> answers.AppendResult:
+        """Appends one entry, or several as one change: all or none.
+
+        Entries without an id get one here, so the same call may be made again after a crash.
+        """
+        given = [entry] if entry is not None else list(entries or [])
+        chooses = any("id" not in one for one in given)
+        for attempt in range(_ID_ATTEMPTS):
+            made = with_ids(given, self._new_id)
+            what = {"entry": made[0]} if entry is not None else {"entries": made}
+            try:
+                return self._call(
+                    answers.AppendResult,
+                    "session/append",
+                    **what,
+                    detached=detached or UNSET,
+                    base_leaf=base_leaf,
+                    request_id=request_id,
+                )
+            except RpcFailure as failure:
+                # One of our eight digits names an entry already: others are as good.
+                if failure.kind != "DuplicateEntry" or not chooses or attempt + 1 == _ID_ATTEMPTS:
+                    raise
+        raise AssertionError("the last attempt returns or raises")
+
+    def navigate(
+        self,
+        target: EntryId | None,
+        *,
+        exact: bool = False,
+        summarize: bool = False,
+        summary: str | Unset = UNSET,
+        custom_instructions: str | Unset = UNSET,
+        replace_instructions: bool = False,
+        label: str | Unset = UNSET,
+        dry_run: bool = False,
+        base_leaf: EntryId | Unset | None = UNSET,
+        request_id: str | Unset = UNSET,
+    ) -> answers.NavigateResult:
+        """Moves the leaf: to an entry, to the place before a user message, or before all (None)."""
+        return self._call(
+            answers.NavigateResult,
+            "session/navigate",
+            target=target,
+            exact=exact or UNSET,
+            summarize=summarize or UNSET,
+            summary=summary,
+            custom_instructions=custom_instructions,
+            replace_instructions=replace_instructions or UNSET,
+            label=label,
+            dry_run=dry_run or UNSET,
+            base_leaf=base_leaf,
+            request_id=request_id,
+        )
+
+    def compact(
+        self,
+        *,
+        summary: str | Unset = UNSET,
+        dry_run: Literal[True, "summary"] | Unset = UNSET,
+        custom_instructions: str | Unset = UNSET,
+        summarizer: str | Unset = UNSET,
+        base_leaf: EntryId | Unset | None = UNSET,
+        request_id: str | Unset = UNSET,
+    ) -> answers.CompactResult:
+        """Compacts the active branch with a given summary or one that is asked for.
+
+        With `dry_run` nothing is written and the answer's `preview` says what would be.
+        """
+        return self._call(
+            answers.CompactResult,
+            "session/compact",
+            summary=summary,
+            dry_run=dry_run,
+            custom_instructions=custom_instructions,
+            summarizer=summarizer,
+            base_leaf=base_leaf,
+            request_id=request_id,
+        )
+
+    def fork(
+        self,
+        entry: EntryId | Unset = UNSET,
+        *,
+        position: Literal["before", "at"] | Unset = UNSET,
+        cwd: str | Unset = UNSET,
+        dry_run: bool = False,
+        request_id: str | Unset = UNSET,
+    ) -> answers.ForkResult:
+        """Begins a new session with the path to an entry; `cwd` alone takes all entries along."""
+        return self._call(
+            answers.ForkResult,
+            "session/fork",
+            entry=entry,
+            position=position,
+            cwd=cwd,
+            dry_run=dry_run or UNSET,
+            request_id=request_id,
+        )
+
+    def clone(self, *, request_id: str | Unset = UNSET) -> answers.ForkResult:
+        """Begins a new session that holds the active branch."""
+        return self._call(answers.ForkResult, "session/clone", request_id=request_id)
+
+    def label(
+        self,
+        target: EntryId,
+        label: str | None,
+        *,
+        base_leaf: EntryId | Unset | None = UNSET,
+        request_id: str | Unset = UNSET,
+    ) -> answers.Done:
+        """Labels an entry; None clears."""
+        return self._call(
+            answers.Done,
+            "session/label",
+            target=target,
+            label=label,
+            base_leaf=base_leaf,
+            request_id=request_id,
+        )
+
+    def rename(
+        self,
+        name: str | None,
+        *,
+        base_leaf: EntryId | Unset | None = UNSET,
+        request_id: str | Unset = UNSET,
+    ) -> answers.Done:
+        """Names the session; None clears."""
+        return self._call(
+            answers.Done, "session/rename", name=name, base_leaf=base_leaf, request_id=request_id
+        )
+
+    def edit_context(
+        self,
+        target: EntryId,
+        replacement: dict[str, Any] | Literal["restore"] | None,
+        *,
+        base_leaf: EntryId | Unset | None = UNSET,
+        request_id: str | Unset = UNSET,
+    ) -> answers.Done:
+        """Changes what the model is sent of an entry, on this branch only.
+
+        None takes it out, `{"content": …}` stands in its place, `"restore"` undoes both.
+        """
+        return self._call(
+            answers.Done,
+            "session/editContext",
+            target=target,
+            replacement=replacement,
+            base_leaf=base_leaf,
+            request_id=request_id,
+        )
+
+    def tree(
+        self,
+        *,
+        around: EntryId | Unset = UNSET,
+        after: EntryId | Unset = UNSET,
+        before: EntryId | Unset = UNSET,
+        count: int = 200,
+        filter: Filter = "all",  # noqa: A002
+    ) -> answers.TreeResult:
+        """One page of the tree; `around="leaf"` is where people look first."""
+        return self._call(
+            answers.TreeResult,
+            "session/tree",
+            around=around,
+            after=after,
+            before=before,
+            count=count,
+            filter=filter,
+        )
+
+    def whole_tree(self, *, filter: Filter = "all") -> answers.TreeResult:  # noqa: A002
+        """All pages of the tree as one, of one rev unless the session changes all the time."""
+        for _ in range(_TREE_ATTEMPTS):
+            whole = page = self.tree(count=_PAGE, filter=filter)
+            while (after := page.get("after")) is not None:
+                page = self.tree(after=after, count=_PAGE, filter=filter)
+                whole["nodes"] += page["nodes"]
+            whole.pop("after", None)
+            if page["rev"] == whole["rev"]:
+                return whole
+        # Pages of several revs are merged by id; each node says its own parent.
+        whole["nodes"] = list({node["id"]: node for node in whole["nodes"]}.values())
+        return whole
+
+    def entries(
+        self,
+        *,
+        ids: Sequence[EntryId] | Unset = UNSET,
+        branch: EntryId | Unset = UNSET,
+        since: EntryId | Unset = UNSET,
+        order: Literal["branch", "file"] = "branch",
+        limit: int = 1000,
+        cursor: str | Unset = UNSET,
+    ) -> answers.EntriesResult:
+        """Bodies of entries as stored: these, those of a branch, or those behind one."""
+        return self._call(
+            answers.EntriesResult,
+            "session/entries",
+            ids=ids,
+            branch=branch,
+            since=since,
+            order=order,
+            limit=limit,
+            cursor=cursor,
+        )
+
+    def context(
+        self,
+        entry: EntryId | Unset | None = UNSET,
+        *,
+        limit: int | Unset = UNSET,
+        cursor: str | Unset = UNSET,
+    ) -> answers.ContextResult:
+        """What the model would be sent, at the leaf or at any entry."""
+        return self._call(
+            answers.ContextResult, "session/context", entry=entry, limit=limit, cursor=cursor
+        )
+
+    def size(self) -> answers.ContextSize:
+        """The context size at the leaf, with its parts."""
+        return self._call(answers.ContextSize, "session/contextSize")
+
+    def sizes(self, entries: Sequence[EntryId]) -> dict[str, answers.ContextSize]:
+        """The context size at each of some entries, by id."""
+        answer = self._call(answers.ContextSizes, "session/contextSize", entries=list(entries))
+        return answer["sizes"]
+
+    def stats(self) -> answers.StatsResult:
+        """Messages, tokens and cost of the active branch and of the whole file."""
+        return self._call(answers.StatsResult, "session/stats")
+
+    def check(self) -> answers.CheckResult:
+        """What in the file could not be taken as it stands."""
+        return self._call(answers.CheckResult, "session/check")
+
+    def close(self) -> None:
+        """Leaves the session; its file and the other clients notice nothing."""
+        self._call(dict, "session/close")
+        self._connection.forget(self.handle)
+
+    def changes(self, timeout: float | None = None) -> Iterator[Update]:
+        """Every change from the opening on, the client's own included, in order and without gaps.
+
+        Where the daemon or this client had to drop some, the session is opened again, and the next
+        update says so. One reader at a time; what waits is bounded (see `inbox`).
+
+        Raises:
+            TimeoutError: For `timeout` seconds none came. Asking again goes on where it stood.
+            ConnectionLost: No more will come.
+        """
+        while True:
+            method, params = self._connection.receive(self.handle, timeout)
+            verdict = judge(method, params, self._epoch, self._rev)
+            if verdict == "apply":
+                update = Update.of(params)
+                self._stand(params["epoch"], update)
+                yield update
+            elif verdict == "reopen":
+                yield self._reopen()
+
+    def _reopen(self) -> Update:
+        # What waits was said before the snapshot, so nothing is lost with it; an old epoch's delta
+        # would only make us open once more.
+        self._connection.forget(self.handle)
+        # By its path where there is one: after an eviction a handle may be anyone's.
+        known = self.path is not None and not self.opened["unsaved"]
+        which = {"path": self.path} if known else {"session": self.handle}
+        since = {"epoch": self._epoch, "rev": self._rev}
+        opened: answers.OpenResult = self._connection.call(
+            "session/open", {**which, "since": since}
+        )
+        update = Update.of_opening(opened)
+        self.opened = opened
+        self._stand(opened["epoch"], update)
+        return update
+
+    def _stand(self, epoch: str, update: Update) -> None:
+        self._epoch, self._rev = epoch, update.rev
+        self.leaf, self.context_size = update.leaf, update.context_size
+
+    def _call(self, _answer: type[_Answer], method: str, **named: Any) -> _Answer:
+        params = {"session": self.handle, **to_wire(**named)}
+        return cast(_Answer, self._connection.call(method, params))

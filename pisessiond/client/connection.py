@@ -1,0 +1,158 @@
+"""One connection to a daemon, for programs on asyncio: requests, replies, notifications.
+
+It knows JSON-RPC and nothing of sessions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import Any
+
+from pisessiond.client import framing
+from pisessiond.client.errors import ConnectionLost, no_daemon
+from pisessiond.client.inbox import Inboxes, Notification
+
+_READ_SIZE = 256 * 1024
+
+
+class Connection:
+    """Requests in flight side by side, and an inbox for each session's notifications."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._numbers = itertools.count(1)
+        self._pending: dict[int, asyncio.Future[Any]] = {}
+        self._inboxes = Inboxes()
+        self._arrivals: dict[str, asyncio.Event] = {}
+        self._lost: ConnectionLost | None = None
+        self._reading = asyncio.create_task(self._read(), name="pisessiond client reader")
+
+    @classmethod
+    async def open(cls, path: str, timeout: float | None = None) -> Connection:  # noqa: ASYNC109
+        """A connection to the daemon's socket.
+
+        Raises:
+            NoDaemon: There is no socket, nobody listens, or it may not be used.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                reader, writer = await asyncio.open_unix_connection(path)
+        except OSError as error:
+            raise no_daemon(path, error) from error
+        return cls(reader, writer)
+
+    async def call(
+        self,
+        method: str,
+        params: dict[str, Any] | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109
+    ) -> Any:
+        """The result of one request. Cancelling it, or its timeout, cancels it at the daemon too.
+
+        Raises:
+            RpcFailure: The daemon refused it.
+            ConnectionLost: The connection ended before the reply.
+            TimeoutError: No reply came in time.
+        """
+        if self._lost is not None:
+            raise ConnectionLost(*self._lost.args)
+        number = next(self._numbers)
+        reply = self._pending[number] = asyncio.get_running_loop().create_future()
+        self._writer.write(framing.request(number, method, params))
+        try:
+            async with asyncio.timeout(timeout):
+                await self._drain()
+                return await reply
+        except (asyncio.CancelledError, TimeoutError):
+            # A reply that still comes finds nobody waiting and is dropped.
+            if not self._writer.is_closing():
+                self._writer.write(framing.notification("$/cancelRequest", {"id": number}))
+            raise
+        finally:
+            del self._pending[number]
+            if not reply.cancel() and not reply.cancelled():
+                # Looked at, so that asyncio does not complain of a failure that nobody asked for.
+                reply.exception()
+
+    async def notify(self, method: str, params: dict[str, Any]) -> None:
+        self._writer.write(framing.notification(method, params))
+        await self._drain()
+
+    async def receive(self, topic: str, timeout: float | None = None) -> Notification:  # noqa: ASYNC109
+        """The next notification of a topic: a session's handle, or `EVERYTHING_ELSE`.
+
+        Raises:
+            ConnectionLost: None waits and none can come any more.
+            TimeoutError: None came in time.
+        """
+        inbox = self._inboxes.of(topic)
+        arrival = self._arrivals.setdefault(topic, asyncio.Event())
+        async with asyncio.timeout(timeout):
+            while (waiting := inbox.take()) is None:
+                if self._lost is not None:
+                    raise ConnectionLost(*self._lost.args)
+                arrival.clear()
+                await arrival.wait()
+        return waiting
+
+    def forget(self, topic: str) -> None:
+        """Drops what waits for a topic, after its session was closed."""
+        self._inboxes.forget(topic)
+        self._arrivals.pop(topic, None)
+
+    async def aclose(self) -> None:
+        """Ends the connection; what still waits for a reply gets `ConnectionLost`."""
+        self._reading.cancel()
+        await asyncio.gather(self._reading, return_exceptions=True)
+        self._writer.close()
+        try:
+            await self._writer.wait_closed()
+        except OSError:
+            pass
+
+    async def _drain(self) -> None:
+        try:
+            await self._writer.drain()
+        except OSError as error:
+            raise ConnectionLost("the daemon closed the connection") from error
+
+    async def _read(self) -> None:
+        lost = ConnectionLost("the connection was closed")
+        frames = framing.FrameReader()
+        try:
+            while data := await self._reader.read(_READ_SIZE):
+                for message in frames.feed(data):
+                    self._take(message)
+            lost = ConnectionLost("the daemon closed the connection")
+        except ConnectionLost as error:
+            lost = error
+        except OSError:
+            lost = ConnectionLost("the daemon closed the connection")
+        finally:
+            self._lost = lost
+            self._writer.close()
+            for reply in self._pending.values():
+                if not reply.done():
+                    reply.set_exception(ConnectionLost(*lost.args))
+            for arrival in self._arrivals.values():
+                arrival.set()
+
+    def _take(self, message: dict[str, Any]) -> None:
+        method = message.get("method")
+        if method is None:
+            number = message.get("id")
+            reply = self._pending.get(number) if isinstance(number, int) else None
+            if reply is None or reply.done():
+                return
+            if "error" in message:
+                reply.set_exception(framing.failure_of(message["error"]))
+            else:
+                reply.set_result(message.get("result"))
+        elif "id" in message:
+            self._writer.write(framing.refusal(message["id"], method))
+        else:
+            topic = self._inboxes.put(Notification.of(message))
+            if topic in self._arrivals:
+                self._arrivals[topic].set()

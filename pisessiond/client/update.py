@@ -1,0 +1,65 @@
+"""What a session's notifications mean from where the client stands: the whole client algorithm.
+
+Apply a delta only if its epoch is mine and its base is my rev; ignore a lower one; for a higher
+one, another epoch or a reset open the session again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from pisessiond.client import answers
+from pisessiond.client.answers import EntryId
+from pisessiond.client.inbox import SESSION_RESET
+
+Verdict = Literal["apply", "ignore", "reopen"]
+
+DID_CHANGE = "session/didChange"
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One step of a session, as its readers are told."""
+
+    rev: int
+    changes: tuple[answers.Change, ...]
+    """What happened, in order. Applying one twice changes nothing; at an unknown kind, fetch."""
+    leaf: EntryId | None
+    """The leaf after it."""
+    context_size: answers.ContextSize | None
+    """At the leaf; None while sizes are still being counted."""
+    snapshot: answers.OpenResult | None = None
+    """Set when changes were lost or the session was loaded anew: forget what you drew and fetch the
+    tree again. `changes` is empty then."""
+
+    @classmethod
+    def of(cls, delta: dict[str, Any]) -> Update:
+        """The step in the parameters of a `session/didChange`."""
+        changes = tuple(delta["changes"])
+        return cls(delta["rev"], changes, delta["leaf"], delta["contextSize"])
+
+    @classmethod
+    def of_opening(cls, opened: answers.OpenResult) -> Update:
+        """The step that opening again made: the changes since then, or a snapshot."""
+        # Deltas come with a later protocol; until then there is no such member.
+        extra = cast(dict[str, Any], opened)
+        is_delta = opened["mode"] == "deltas" and "changes" in extra
+        changes = tuple(extra["changes"]) if is_delta else ()
+        snapshot = None if is_delta else opened
+        return cls(opened["rev"], changes, opened["leaf"], opened["contextSize"], snapshot)
+
+
+def judge(method: str, params: dict[str, Any], epoch: str, rev: int) -> Verdict:
+    """Says what to do with a notification of a session whose position is `epoch` and `rev`."""
+    if method == SESSION_RESET:
+        return "reopen"
+    if method != DID_CHANGE:
+        return "ignore"
+    if params["epoch"] != epoch:
+        return "reopen"
+    if params["base"] == rev:
+        return "apply"
+    # One that begins below and ends above would come only from a faulty daemon: opening the
+    # session again is right there too.
+    return "ignore" if params["rev"] <= rev else "reopen"
