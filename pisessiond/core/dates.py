@@ -72,7 +72,10 @@ def _text_ms(text: str) -> int | None:
     year, month, day, hour, minute, second, part, _, sign, zone_hour, zone_minute = match.groups()
     clock = _clock_ms(int(hour or 0), int(minute or 0), int(second or 0), part)
     days = _days(int(year), int(month or 1), int(day or 1))
-    if clock is None or days is None or int(zone_hour or 0) > 23 or int(zone_minute or 0) > 59:
+    if days is None:
+        # "0004-13-01" has no 13th month, but is the 13th of April 2001 to V8.
+        return _legacy_ms(text)
+    if clock is None or int(zone_hour or 0) > 23 or int(zone_minute or 0) > 59:
         return None
     return _clip(days * _DAY_MS + clock - _offset_ms(sign, zone_hour, zone_minute))
 

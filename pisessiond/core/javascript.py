@@ -104,18 +104,21 @@ def _opening_brackets(text: bytes | str) -> int:
 
 
 def _is_deeper_than(value: JsonValue, limit: int) -> bool:
-    level: list[JsonValue] = [value]
-    for _ in range(limit + 1):
-        deeper: list[JsonValue] = []
-        for item in level:
-            if isinstance(item, dict):
-                deeper.extend(item.values())
-            elif isinstance(item, list):
-                deeper.extend(item)
-        if not deeper:
+    level = [value]
+    for _ in range(limit):
+        level = [item for holder in level for item in _held(holder) if isinstance(item, _HOLDERS)]
+        if not level:
             return False
-        level = deeper
     return True
+
+
+_HOLDERS: Final = (dict, list)
+
+
+def _held(value: JsonValue) -> Iterable[JsonValue]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _refuse_constant(name: str) -> NoReturn:
