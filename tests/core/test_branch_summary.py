@@ -1,0 +1,113 @@
+"""What a branch summary is made from when one navigates away."""
+
+from typing import Any
+
+from pisessiond.core.branch_summary import collect_branch_entries, prepare_branch_summary
+from pisessiond.core.file_operations import compute_file_lists
+
+
+def user(entry_id: str, words: str) -> dict[str, Any]:
+    return {"id": entry_id, "type": "message", "message": {"role": "user", "content": words}}
+
+
+def result(entry_id: str, words: str) -> dict[str, Any]:
+    return {"id": entry_id, "type": "message", "message": {"role": "toolResult", "content": words}}
+
+
+def summary(entry_id: str, words: str, **members: Any) -> dict[str, Any]:
+    return {"id": entry_id, "type": "branch_summary", "summary": words, "fromId": "x", **members}
+
+
+def edit(entry_id: str, target: str, replacement: Any) -> dict[str, Any]:
+    return {
+        "id": entry_id,
+        "type": "context_edit",
+        "targetId": target,
+        "replacement": replacement,
+    }
+
+
+def path(ids: str) -> list[dict[str, Any]]:
+    return [user(entry_id, "x") for entry_id in ids]
+
+
+def left(old: str, target: str) -> str:
+    return "".join(entry["id"] for entry in collect_branch_entries(path(old), path(target)))
+
+
+def told(entries: list[dict[str, Any]], budget: int = 0) -> list[str]:
+    preparation = prepare_branch_summary(entries, budget)
+    return [m["summary"] if "summary" in m else m["content"] for m in preparation.messages]
+
+
+def test_entries_back_to_the_deepest_shared_one_are_left() -> None:
+    assert left("abcd", "abx") == "cd"
+    assert left("abcd", "ab") == "cd"
+    assert left("abcd", "abcd") == ""
+    assert left("ab", "abcd") == ""
+    assert left("abcd", "") == "abcd"
+    assert left("", "ab") == ""
+    assert left("abcd", "xy") == "abcd"
+
+
+def test_settings_marks_and_results_are_left_out() -> None:
+    model = {"id": "m", "type": "model_change", "provider": "p", "modelId": "m"}
+    broken = {"id": "n", "type": "message", "message": None}
+    entries = [user("a", "one"), model, result("r", "found"), broken, user("b", "two")]
+    assert told(entries) == ["one", "two"]
+
+
+def test_the_newest_get_their_place_first() -> None:
+    entries = [user("a", "x" * 40), user("b", "y" * 40), user("c", "z" * 40)]
+    assert told(entries, 20) == ["y" * 40, "z" * 40]
+    assert told(entries, 19) == ["z" * 40]
+    assert told(entries, 9) == []
+    assert told(entries, -1) == told(entries, 0) == ["x" * 40, "y" * 40, "z" * 40]
+    assert prepare_branch_summary(entries, 20).total_tokens == 20
+
+
+def test_a_summary_that_no_longer_fits_is_the_last_below_nine_tenths() -> None:
+    entries = [user("a", "x"), summary("s", "s" * 4000), user("b", "y" * 36)]
+    assert told(entries, 11) == ["s" * 4000, "y" * 36]
+    assert told(entries, 10) == ["y" * 36]
+
+
+def test_edits_among_the_entries_hold() -> None:
+    entries = [
+        user("a", "one"),
+        user("b", "two"),
+        user("c", "three"),
+        summary("s", "kept"),
+        edit("e", "a", None),
+        edit("f", "b", {"content": "older"}),
+        edit("g", "b", {"content": "newer"}),
+        edit("h", "s", None),
+        edit("i", "elsewhere", None),
+    ]
+    assert told(entries) == ["newer", "three", "kept"]
+
+
+def test_compactions_and_empty_summaries_are_told() -> None:
+    system = {"role": "system", "content": "Be brief."}
+    compaction = {"id": "c", "type": "compaction", "summary": "old", "systemMessage": system}
+    assert told([compaction, summary("s", "")]) == ["old", ""]
+
+
+def test_files_come_from_every_summary_and_the_messages_looked_at() -> None:
+    def call(name: str, file: str) -> dict[str, Any]:
+        block = {"type": "toolCall", "name": name, "arguments": {"path": file}}
+        message = {"role": "assistant", "content": [block, {"type": "text", "text": "x" * 40}]}
+        return {"id": file, "type": "message", "message": message}
+
+    entries = [
+        summary("s", "far", details={"readFiles": ["far.py"], "modifiedFiles": ["edited.py"]}),
+        summary("t", "hook", details={"readFiles": ["hook.py"]}, fromHook=True),
+        call("read", "out-of-sight.py"),
+        call("write", "just-over.py"),
+        call("read", "edited.py"),
+        call("read", "near.py"),
+    ]
+    # The message that breaks the budget was looked at, those before it were not.
+    lists = compute_file_lists(prepare_branch_summary(entries, 48).file_operations)
+    assert lists.read_files == ("far.py", "near.py")
+    assert lists.modified_files == ("edited.py", "just-over.py")
