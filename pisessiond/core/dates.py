@@ -38,8 +38,8 @@ _MONTHS: Final = (
 )
 
 
-def date_ms(value: Any) -> float | None:
-    """The milliseconds since 1970 of `new Date(value)`, an integer; None where that is no time.
+def date_ms(value: Any) -> int | None:
+    """The milliseconds since 1970 of `new Date(value)`; None where that is no time.
 
     Understood are all forms of ECMAScript's date-time strings and V8's looser ones for them (no
     colon in the offset, small letters, days up to the 31st of any month), further numbers, null,
