@@ -1,0 +1,390 @@
+"""Commands that change a session: append, navigate, compact, fork, clone, label, rename, edit."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pisessiond.cli.output import Output
+from pisessiond.cli.remote import (
+    base_leaf_option,
+    examples,
+    given,
+    open_session,
+    remote_command,
+    session_argument,
+)
+
+if TYPE_CHECKING:
+    from pisessiond.client import answers
+    from pisessiond.client.blocking import BlockingClient
+    from pisessiond.client.blocking_session import BlockingSession
+
+
+@click.command(
+    epilog=examples(
+        'pisessiond append latest --text "Why does the fork lose labels?"',
+        'pisessiond append latest --entry \'{"type":"custom","customType":"note","data":1}\'',
+        "pisessiond append session.jsonl - < entries.jsonl",
+    )
+)
+@session_argument
+@click.argument("stdin", required=False, type=click.Choice(["-"]), metavar="[-]")
+@click.option("--role", type=click.Choice(["user", "assistant"]), default="user", show_default=True)
+@click.option("--text", help="Append a message with this text.")
+@click.option("--entry", metavar="JSON", help="Append this entry; id, parent and time may lack.")
+@click.option("--detached", is_flag=True, help="Allow a parent other than the leaf.")
+@base_leaf_option
+@remote_command
+def append(
+    client: BlockingClient,
+    output: Output,
+    session: str,
+    stdin: str | None,
+    role: str,
+    text: str | None,
+    entry: str | None,
+    detached: bool,
+    base_leaf: str | None,
+) -> None:
+    """Append under the leaf.
+
+    A message, an entry, or with - the entries on standard input: one a line, appended as one
+    change, all or none.
+    """
+    ways = [way for way in (stdin, text, entry) if way is not None]
+    if len(ways) != 1:
+        raise click.UsageError("say what to append: one of --text, --entry and -")
+    entries: list[dict[str, Any]]
+    if stdin is not None:
+        entries = _read_entries()
+    elif entry is not None:
+        entries = [_parse_entry(entry, "--entry")]
+    else:
+        entries = []
+    opened = open_session(client, session)
+    if text is not None:
+        entries = [_message(opened, role, text)]
+    answer = opened.append(entries=entries, detached=detached, base_leaf=given(base_leaf))
+    if output.as_json:
+        output.json(answer)
+        return
+    ids = ", ".join(str(one) for one in answer["ids"][-5:])
+    more = "" if len(answer["ids"]) <= 5 else f"{len(answer['ids'])} entries, last "
+    _say(output, opened, answer, f"appended {more}{ids}")
+
+
+def _message(opened: BlockingSession, role: str, text: str) -> dict[str, Any]:
+    from pisessiond.client.entries import assistant_message, user_message
+
+    if role == "user":
+        return user_message(text)
+    # An answer names its model, and so chooses it: the one that is chosen already.
+    model = opened.context(limit=1)["model"] or {}
+    provider, name = model.get("provider"), model.get("modelId") or model.get("id")
+    return assistant_message(text, str(provider or "unknown"), str(name or "unknown"))
+
+
+def _read_entries() -> list[dict[str, Any]]:
+    # Lines end at 0x0A alone: a session's text may hold what Python takes for a line's end too.
+    lines = click.get_binary_stream("stdin").read().decode("utf-8", "replace").split("\n")
+    entries = [
+        _parse_entry(line, f"line {number} of standard input")
+        for number, line in enumerate(lines, 1)
+        if line.strip()
+    ]
+    if not entries:
+        raise click.UsageError("standard input holds no entry")
+    return entries
+
+
+def _parse_entry(text: str, name: str) -> dict[str, Any]:
+    from pisessiond.cli.daemon_commands import parse_object
+
+    return parse_object(text, name)
+
+
+@click.command(
+    epilog=examples(
+        "pisessiond navigate latest 5f2c91aa",
+        'pisessiond navigate latest 5f2c91aa --summary "Tried time-machine; it breaks xdist."',
+        "pisessiond navigate latest --start",
+    )
+)
+@session_argument
+@click.argument("entry", required=False)
+@click.option("--start", is_flag=True, help="Go before the first entry.")
+@click.option("--exact", is_flag=True, help="Stand at the very entry, a user message too.")
+@click.option("--summary", help="Keep this summary of the branch that is left.")
+@click.option("--summarize", is_flag=True, help="Have the branch that is left summarised.")
+@click.option("--label", help="Label the summary, or else the entry.")
+@base_leaf_option
+@remote_command
+def navigate(
+    client: BlockingClient,
+    output: Output,
+    session: str,
+    entry: str | None,
+    start: bool,
+    exact: bool,
+    summary: str | None,
+    summarize: bool,
+    label: str | None,
+    base_leaf: str | None,
+) -> None:
+    """Move the leaf to another entry.
+
+    To a user message means before it; its text is printed, to be changed and sent again.
+    """
+    if (entry is None) != start:
+        raise click.UsageError("say where to go: an ENTRY, or --start")
+    opened = open_session(client, session)
+    answer = opened.navigate(
+        entry,
+        exact=exact,
+        summary=given(summary),
+        summarize=summarize,
+        label=given(label),
+        base_leaf=given(base_leaf),
+    )
+    if output.as_json:
+        output.json(answer)
+        return
+    _say(output, opened, answer, "moved")
+    _say_prompt(output, answer.get("editorText"))
+
+
+@click.command(
+    epilog=examples(
+        "pisessiond compact latest --dry-run",
+        "pisessiond compact latest --summary-file summary.md",
+    )
+)
+@session_argument
+@click.option("--summary", help="The summary, already written.")
+@click.option("--summary-file", type=click.File("r", "utf-8"), help="A file with it, or -.")
+@click.option("--instructions", help="What the summarizer should mind.")
+@click.option("--dry-run", is_flag=True, help="Say what would be cut and kept; change nothing.")
+@base_leaf_option
+@remote_command
+def compact(
+    client: BlockingClient,
+    output: Output,
+    session: str,
+    summary: str | None,
+    summary_file: click.utils.LazyFile | None,
+    instructions: str | None,
+    dry_run: bool,
+    base_leaf: str | None,
+) -> None:
+    """Let a summary stand for what is older."""
+    if summary_file is not None:
+        summary = summary_file.read()
+    opened = open_session(client, session)
+    answer = opened.compact(
+        summary=given(summary),
+        custom_instructions=given(instructions),
+        dry_run=given(True if dry_run else None),
+        base_leaf=given(base_leaf),
+    )
+    preview = answer.get("preview")
+    if output.as_json:
+        output.json(answer)
+    elif preview is not None:
+        from pisessiond.cli.report_view import preview_lines
+
+        output.lines(preview_lines(preview, opened.size()))
+    else:
+        _say(output, opened, answer, "compacted")
+
+
+@click.command(
+    epilog=examples(
+        "pisessiond fork latest 5f2c91aa",
+        "pisessiond fork latest 77d04c1e --at --json | jq -r .path",
+    )
+)
+@session_argument
+@click.argument("entry", required=False)
+@click.option("--before", "position", flag_value="before", help="Up to the entry, without it.")
+@click.option("--at", "position", flag_value="at", help="Up to the entry, with it.")
+@click.option("--cwd", metavar="DIR", help="The new session's folder.")
+@remote_command
+def fork(
+    client: BlockingClient,
+    output: Output,
+    session: str,
+    entry: str | None,
+    position: Any,
+    cwd: str | None,
+) -> None:
+    """Begin a new session from an earlier entry.
+
+    Before a user message, or --at any entry. Without an entry it begins at the leaf; with --cwd
+    alone all branches come along.
+    """
+    import os
+
+    folder = None if cwd is None else os.path.abspath(cwd)  # noqa: PTH100
+    opened = open_session(client, session)
+    answer = opened.fork(given(entry), position=given(position), cwd=given(folder))
+    _say_fork(output, answer, "forked")
+
+
+@click.command(
+    epilog=examples(
+        "pisessiond clone latest",
+    )
+)
+@session_argument
+@remote_command
+def clone(client: BlockingClient, output: Output, session: str) -> None:
+    """Begin a new session with the active branch."""
+    _say_fork(output, open_session(client, session).clone(), "cloned")
+
+
+@click.command(
+    epilog=examples(
+        "pisessiond label latest 5f2c91aa green",
+        "pisessiond label latest 5f2c91aa --clear",
+    )
+)
+@session_argument
+@click.argument("entry")
+@click.argument("text", required=False, metavar="[LABEL]")
+@click.option("--clear", is_flag=True, help="Take the label away.")
+@base_leaf_option
+@remote_command
+def label(
+    client: BlockingClient,
+    output: Output,
+    session: str,
+    entry: str,
+    text: str | None,
+    clear: bool,
+    base_leaf: str | None,
+) -> None:
+    """Label an entry, or --clear its label."""
+    if (text is None) != clear:
+        raise click.UsageError("give a LABEL, or --clear")
+    opened = open_session(client, session)
+    answer = opened.label(entry, text, base_leaf=given(base_leaf))
+    if output.as_json:
+        output.json(answer)
+    else:
+        _say(output, opened, answer, "label cleared" if clear else f"labelled [{text}]")
+
+
+@click.command(
+    epilog=examples(
+        "pisessiond rename latest login-fix",
+    )
+)
+@session_argument
+@click.argument("name", required=False)
+@click.option("--clear", is_flag=True, help="Take the name away.")
+@base_leaf_option
+@remote_command
+def rename(
+    client: BlockingClient,
+    output: Output,
+    session: str,
+    name: str | None,
+    clear: bool,
+    base_leaf: str | None,
+) -> None:
+    """Name a session, or --clear its name."""
+    if (name is None) != clear:
+        raise click.UsageError("give a NAME, or --clear")
+    opened = open_session(client, session)
+    answer = opened.rename(name, base_leaf=given(base_leaf))
+    if output.as_json:
+        output.json(answer)
+    else:
+        _say(output, opened, answer, "name cleared" if clear else f"named {name}")
+
+
+@click.command(
+    "edit-context",
+    epilog=examples(
+        "pisessiond edit-context latest 5f2c91aa --omit",
+        'pisessiond edit-context latest 5f2c91aa --text "[output left out]"',
+        "pisessiond edit-context latest 5f2c91aa --restore",
+    ),
+)
+@session_argument
+@click.argument("entry")
+@click.option("--omit", is_flag=True, help="Take the entry out of the context.")
+@click.option("--restore", is_flag=True, help="Put it back as it was.")
+@click.option("--text", help="Send this text instead of its content.")
+@click.option("--content", metavar="JSON", help="Send this content instead.")
+@base_leaf_option
+@remote_command
+def edit_context(
+    client: BlockingClient,
+    output: Output,
+    session: str,
+    entry: str,
+    omit: bool,
+    restore: bool,
+    text: str | None,
+    content: str | None,
+    base_leaf: str | None,
+) -> None:
+    """Change what the model is sent of an entry.
+
+    This holds on its branch only, and the entry itself stays as it is.
+    """
+    if [omit, restore, text is not None, content is not None].count(True) != 1:
+        raise click.UsageError("give one of --omit, --restore, --text and --content")
+    replacement: Any = None
+    if restore:
+        replacement = "restore"
+    elif not omit:
+        replacement = {"content": text if content is None else _parse_content(content)}
+    opened = open_session(client, session)
+    answer = opened.edit_context(entry, replacement, base_leaf=given(base_leaf))
+    if output.as_json:
+        output.json(answer)
+    else:
+        _say(output, opened, answer, "restored" if restore else "omitted" if omit else "replaced")
+
+
+def _parse_content(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise click.BadParameter(f"this is no JSON: {error}", param_hint="--content") from error
+
+
+def _say(output: Output, opened: BlockingSession, answer: answers.Done, what: str) -> None:
+    """One line: what was done, where the session stands, the size before and after."""
+    from pisessiond.cli.plain_text import clean_line
+    from pisessiond.cli.report_view import short_size
+
+    leaf = "before the first entry" if answer["leaf"] is None else str(answer["leaf"])
+    before, after = short_size(opened.context_size), short_size(opened.size())
+    sizes = after if before == after else f"{before} → {after}"
+    output.lines([f"{clean_line(what)} · leaf {clean_line(leaf)} · context {sizes}"])
+
+
+def _say_fork(output: Output, answer: answers.ForkResult, what: str) -> None:
+    if output.as_json:
+        output.json(answer)
+        return
+    from pisessiond.cli.plain_text import clean_line
+
+    unsaved = " (nothing on disk yet)" if answer["unsaved"] else ""
+    place = clean_line(answer["path"] or "in memory")
+    output.lines([f"{what} · session {clean_line(answer['session'])} · {place}{unsaved}"])
+    _say_prompt(output, answer.get("editorText"))
+
+
+def _say_prompt(output: Output, text: str | None) -> None:
+    if text:
+        from pisessiond.cli.plain_text import clean_text
+
+        output.lines(["its text, to be sent again:"])
+        output.lines(f"  {line}" for line in clean_text(text).split("\n"))

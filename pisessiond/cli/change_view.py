@@ -1,0 +1,69 @@
+"""Changes of a session as lines of text: who did what, and where the session stands after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pisessiond.cli.figures import count
+from pisessiond.cli.plain_text import clean_line, cut
+from pisessiond.cli.report_view import short_size, title_of
+from pisessiond.client.update import Update
+
+
+def update_lines(update: Update, width: int) -> Iterator[str]:
+    """One line for each change, then where the session stands."""
+    if update.snapshot is not None:
+        yield f"{title_of(update.snapshot)}: opened with " + count(
+            update.snapshot["entryCount"], "entry", "entries"
+        )
+    for change in update.changes:
+        for what in _words_of(change):
+            yield cut(f"{origin_name(change.get('origin'))}: {what}", width)
+    leaf = "before the first entry" if update.leaf is None else _id(update.leaf)
+    yield f"  leaf {leaf}, context {short_size(update.context_size)}, rev {update.rev}"
+
+
+def origin_name(origin: Any) -> str:
+    """Who did it, for people."""
+    if isinstance(origin, dict):
+        return clean_line(str(origin.get("client")))
+    return {"external": "another program", "repair": "the daemon"}.get(str(origin), "someone")
+
+
+def _words_of(change: dict[str, Any]) -> Iterator[str]:
+    kind = str(change.get("kind"))
+    nodes = change.get("nodes") or []
+    match kind:
+        case "append" | "compact" if nodes:
+            for node in nodes:
+                name = clean_line(str(node.get("role") or node.get("type")))
+                yield f"{kind} {_id(node['id'])} {name} {clean_line(node.get('preview') or '')}"
+        case "navigate":
+            yield f"navigate {_place(change.get('from'))} → {_place(change.get('to'))}"
+        case "fork":
+            yield f"fork {_id(change.get('session'))} {clean_line(str(change.get('path') or ''))}"
+        case "label":
+            label = change.get("label")
+            yield f"label {_id(change.get('target'))} " + (
+                f"[{clean_line(str(label))}]" if label else "cleared"
+            )
+        case "rename":
+            name = change.get("name")
+            yield f"rename to {clean_line(str(name))}" if name else "rename, no name now"
+        case "edit":
+            yield f"edit context of {_id(change.get('target'))}"
+        case "save":
+            yield f"save {clean_line(str(change.get('path') or ''))}"
+        case "problem":
+            yield "problem " + count(len(change.get("problems") or ()), "problem")
+        case _:
+            yield clean_line(kind)
+
+
+def _place(entry: Any) -> str:
+    return "the beginning" if entry is None else _id(entry)
+
+
+def _id(value: Any) -> str:
+    return clean_line(str(value))

@@ -1,0 +1,96 @@
+"""The `pisessiond` command: serves sessions, and asks a daemon that does."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from pisessiond import __version__
+from pisessiond.cli import act_commands, daemon_commands, local_commands, view_commands
+from pisessiond.cli.output import INTERRUPTED, PIPE_BROKEN
+
+EPILOG = """\b
+  pisessiond serve --socket /tmp/pi.sock &
+  export PISESSIOND_SOCKET=/tmp/pi.sock
+  pisessiond tree
+  pisessiond append latest --text "Why does the fork lose labels?"
+
+\b
+Commands but serve, inspect and schema ask a daemon, at --socket PATH or PISESSIOND_SOCKET.
+SESSION is a .jsonl file, a session's id, or "latest": the newest of this folder.
+--json prints what the daemon answered; NO_COLOR is respected.
+
+\b
+Exit codes: 0 done, 1 refused by the daemon, 2 wrong usage or no daemon, 130 Ctrl-C,
+141 nobody reads the output any more."""
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """In the order they were added: serving, looking, acting."""
+        return list(self.commands)
+
+
+@click.group(cls=_Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="pisessiond")
+def cli() -> None:
+    """Serve pi's sessions to several editors and scripts at once, and steer them from here."""
+
+
+for _command in (
+    local_commands.serve,
+    daemon_commands.status,
+    daemon_commands.stop,
+    view_commands.list_sessions,
+    view_commands.tree,
+    view_commands.show,
+    act_commands.append,
+    act_commands.navigate,
+    act_commands.compact,
+    act_commands.fork,
+    act_commands.clone,
+    act_commands.label,
+    act_commands.rename,
+    act_commands.edit_context,
+    view_commands.context,
+    view_commands.stats,
+    view_commands.follow,
+    daemon_commands.call,
+    view_commands.check,
+    local_commands.inspect,
+    local_commands.schema,
+):
+    cli.add_command(_command)
+
+
+def run(arguments: list[str]) -> int:
+    """Runs a command and gives its exit code. Ctrl-C and a broken pipe end it without a word."""
+    if "_PISESSIOND_COMPLETE" in os.environ:
+        cli.main(arguments, prog_name="pisessiond")
+    try:
+        # Not `cli.main`: it says "Aborted!" and takes a broken pipe for a failure.
+        with cli.make_context("pisessiond", list(arguments)) as ctx:
+            cli.invoke(ctx)
+        sys.stdout.flush()
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code if error.exit_code != 1 else 2
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # What is still in the buffer goes nowhere, also when Python flushes it at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_BROKEN
+    return 0
+
+
+def main() -> None:
+    """The entry point of the `pisessiond` program."""
+    for stream in (sys.stdout, sys.stderr):
+        # A glyph the terminal cannot show is a question mark there, not a failure.
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    sys.exit(run(sys.argv[1:]))

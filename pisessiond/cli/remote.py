@@ -1,0 +1,82 @@
+"""What every command that asks a daemon has in common: its options, its connection, its session."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+
+import click
+
+from pisessiond.cli.output import UNUSABLE, Output
+
+if TYPE_CHECKING:
+    from pisessiond.client.blocking import BlockingClient
+    from pisessiond.client.blocking_session import BlockingSession
+
+P = ParamSpec("P")
+
+NO_ADDRESS = (
+    "no daemon to ask: give its socket with --socket PATH or in PISESSIOND_SOCKET "
+    "(start one with: pisessiond serve --socket PATH)"
+)
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print the answer as one JSON document."
+)
+socket_option = click.option(
+    "--socket", envvar="PISESSIOND_SOCKET", metavar="PATH", help="The daemon's socket."
+)
+session_argument = click.argument("session", metavar="SESSION")
+latest_argument = click.argument("session", metavar="[SESSION]", default="latest")
+base_leaf_option = click.option(
+    "--base-leaf", metavar="ENTRY", help="Refuse if the leaf is another entry by now."
+)
+
+
+def examples(*lines: str) -> str:
+    """The end of a command's help, which click leaves as it is behind a backspace."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def find_socket(socket: str | None, output: Output) -> str:
+    """The address of the daemon to ask. Finding or starting one without an address comes here."""
+    if not socket:
+        raise output.fail("NoDaemon", NO_ADDRESS, UNUSABLE)
+    return socket
+
+
+def remote_command(
+    function: Callable[Concatenate[BlockingClient, Output, P], None],
+) -> Callable[..., None]:
+    """Gives a command a connected client and its output, and the options that choose both."""
+
+    @json_option
+    @socket_option
+    @functools.wraps(function)
+    def command(*args: P.args, socket: str | None, as_json: bool, **named: P.kwargs) -> None:
+        output = Output(as_json=as_json)
+        with output.refusals():
+            from pisessiond.client.blocking import connect
+
+            with connect(find_socket(socket, output), name="pisessiond-cli") as client:
+                function(client, output, *args, **named)
+
+    return command
+
+
+def open_session(client: BlockingClient, session: str) -> BlockingSession:
+    """Opens what a SESSION argument means: a file, `latest` of this folder, or an id."""
+    if session == "latest":
+        return client.open(latest=os.getcwd())  # noqa: PTH109  # see client.aio
+    if session.endswith(".jsonl") or os.sep in session:
+        return client.open(path=os.path.abspath(session))  # noqa: PTH100
+    return client.open(session)
+
+
+def given(value: Any) -> Any:
+    """An option as a parameter: one that was not given is not sent."""
+    from pisessiond.client.params import UNSET
+
+    return UNSET if value is None else value

@@ -1,0 +1,174 @@
+"""Answers about sessions and the daemon as lines of text: pure functions of the wire's JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import tzinfo
+
+from pisessiond.cli.figures import (
+    count,
+    format_cost,
+    format_day,
+    format_size,
+    format_tokens,
+    parse_time,
+)
+from pisessiond.cli.plain_text import cell_width, clean_line, cut, fill
+from pisessiond.client import answers
+
+PARTS = {
+    "system": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "thinking": "thinking",
+    "toolCalls": "tool calls",
+    "toolResults": "tool results",
+    "images": "images",
+    "summaries": "summaries",
+}
+
+
+def size_text(size: answers.ContextSize | None) -> str:
+    """`84k of 200k  42% measured`; what it was before a compaction as long as that is all known."""
+    if size is None:
+        return "size being counted"
+    tokens, percent = format_size(size["tokens"], size["source"], size["window"])
+    of = f" of {format_tokens(size['window'])}" if size["window"] else ""
+    before = ""
+    if size["before"] is not None:
+        was = format_size(size["before"], "measured", size["window"])
+        before = f" (was {was[1] or was[0]})"
+    return f"{tokens}{of}{'  ' + percent if percent else ''}{before} {size['source']}"
+
+
+def short_size(size: answers.ContextSize | None) -> str:
+    """`84k 42%`."""
+    if size is None:
+        return "?"
+    return " ".join(format_size(size["tokens"], size["source"], size["window"])).rstrip()
+
+
+def title_of(opened: answers.OpenResult) -> str:
+    """The session's name, else its id, with `[+]` while nothing is on disk."""
+    name = clean_line(opened["name"] or "") or clean_line(opened["session"])
+    return name + (" [+]" if opened["unsaved"] else "")
+
+
+def header_lines(opened: answers.OpenResult, shown: int, width: int, words: str) -> Iterator[str]:
+    """The two lines above a tree: title and size, then how much of it is shown."""
+    size = (size_text if width >= 56 else short_size)(opened["contextSize"])
+    room = max(width - len(size) - 2, 8)
+    yield f" {fill(cut(title_of(opened), room), room)} {size}"
+    entries = count(opened["entryCount"], "entry", "entries")
+    rows = entries if shown == opened["entryCount"] else f"{shown:,} of {entries}"
+    notes = [words, rows]
+    if opened["problems"]:
+        notes.append(count(len(opened["problems"]), "problem"))
+    if opened["readOnly"]:
+        notes.append(f"read only: {clean_line(opened['readOnly'])}")
+    yield cut(" " + " · ".join(notes), width)
+
+
+def problem_lines(problems: list[answers.Problem]) -> Iterator[str]:
+    for problem in problems:
+        place = f"line {problem['line']}: " if problem["line"] is not None else ""
+        yield f"{place}{clean_line(problem['message'])} ({clean_line(problem['kind'])})"
+
+
+def session_lines(
+    sessions: list[answers.ListedSession], width: int, zone: tzinfo | None = None
+) -> Iterator[str]:
+    """The list of sessions, newest first: open or not, day and time, messages, id, name."""
+    for one in sessions:
+        title = clean_line(one["name"] or one["firstMessage"] or "") or "no message yet"
+        time = parse_time(one["modified"], zone)
+        when = f"{format_day(time):>5} {time:%H:%M}" if time else " " * 11
+        mark = "●" if one["open"] else "+" if one["unsaved"] else "○"
+        head = f"{mark} {when} {one['messages']:>6}  {clean_line(one['session'])}  "
+        yield cut(head + title, width)
+
+
+def part_lines(size: answers.ContextSize) -> Iterator[str]:
+    """What a context is made of, largest first, estimated."""
+    parts = size.get("parts") or {}
+    whole = sum(parts.values())
+    for part, tokens in sorted(parts.items(), key=lambda item: -item[1]):
+        if tokens:
+            share = f"{tokens * 100 // whole}%"
+            yield f"  {PARTS.get(part, clean_line(part)):<13} {format_tokens(tokens):>6} {share:>4}"
+
+
+def stats_lines(stats: answers.StatsResult) -> Iterator[str]:
+    """Totals of the active branch beside those of the whole file."""
+    both = (stats["branch"], stats["file"])
+    rows = [
+        (clean_line(role), *(str(part["messages"].get(role, 0)) for part in both))
+        for role in sorted({role for part in both for role in part["messages"]})
+    ]
+    rows.append(("tool calls", *(str(part["toolCalls"]) for part in both)))
+    kinds: dict[str, str] = {
+        "input": "tokens in",
+        "output": "tokens out",
+        "cacheRead": "cache read",
+        "cacheWrite": "cache write",
+    }
+    for kind, words in kinds.items():
+        rows.append((words, *(format_tokens(part["tokens"][kind]) for part in both)))  # type: ignore[literal-required]
+    rows.append(("cost", *(format_cost(part["cost"]) for part in both)))
+    for first, second, third in [("", "active branch", "whole file"), *rows]:
+        yield f"{first:<16} {second:>14} {third:>12}".rstrip()
+    for model in stats["file"]["models"]:
+        tokens = sum(model["tokens"].values())  # type: ignore[arg-type]
+        yield f"{clean_line(model['model'])}: {format_tokens(tokens)}, {format_cost(model['cost'])}"
+
+
+def preview_lines(preview: answers.CompactionPreview, size: answers.ContextSize) -> Iterator[str]:
+    """What a compaction would do, in numbers."""
+    window = size["window"]
+    now = " ".join(format_size(preview["tokensBefore"], size["source"], window))
+    kept = " ".join(format_size(preview["tokensKept"], "estimated", window))
+    yield f"now    {now}".rstrip()
+    yield f"after  {kept}".rstrip() + " and the summary"
+    gone = len(preview["summarised"]) + len(preview["turnPrefix"])
+    yield f"summarised  {count(gone, 'entry', 'entries')}" + (
+        ", an earlier summary updated" if preview["previousSummary"] else ""
+    )
+    if preview["isSplitTurn"]:
+        yield "── cut, inside a turn: its beginning is summarised apart ──"
+    else:
+        yield "── cut ──"
+    kept_entries = count(len(preview["kept"]), "entry", "entries")
+    yield f"kept        {kept_entries}, from {clean_line(str(preview['firstKept']))}"
+    files = len(preview["readFiles"]), len(preview["modifiedFiles"])
+    yield f"files in the summary: {files[0]} read, {files[1]} modified"
+
+
+def status_lines(status: answers.StatusResult) -> Iterator[str]:
+    """The daemon, its clients and its sessions."""
+    memory = f"{status['memory']['rss'] / 1_000_000:.0f} MB"
+    yield (
+        f"pisessiond {status['version']} · process {status['pid']} · up {_span(status['uptime'])}"
+        f" · {memory} · protocol {status['protocolVersion']}"
+    )
+    yield f"log: {clean_line(status['log']) if status['log'] else 'standard error'}"
+    for client in status["clients"]:
+        what = count(len(client["sessions"]), "session")
+        yield f"client   {_column(client['name'], 20)} {client['transport']}, {what}"
+    for session in status["sessions"]:
+        listeners = count(session["subscribers"], "listener")
+        place = clean_line(session["path"] or "in memory")
+        handle = _column(session["session"], 20)
+        yield f"session  {handle} rev {session['rev']}, {listeners}, {place}"
+
+
+def _column(text: str, cells: int) -> str:
+    text = clean_line(text)
+    return text if cell_width(text) >= cells else fill(text, cells)
+
+
+def _span(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}h{minutes:02}m"
+    return f"{minutes}m{rest:02}s" if minutes else f"{rest}s"

@@ -1,0 +1,250 @@
+"""Commands that look: list, tree, show, context, stats, check, follow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pisessiond.cli.output import Output, can_draw, screen_width
+from pisessiond.cli.remote import (
+    examples,
+    given,
+    latest_argument,
+    open_session,
+    remote_command,
+    session_argument,
+)
+
+if TYPE_CHECKING:
+    from pisessiond.client.blocking import BlockingClient
+    from pisessiond.client.session import Filter
+    from pisessiond.client.update import Update
+
+FILTERS = ["default", "no-tools", "user-only", "labeled-only", "all"]
+
+width_option = click.option("--width", type=click.IntRange(12, 10_000), help="Cells in a line.")
+
+
+@click.command(
+    "list",
+    epilog=examples(
+        "pisessiond list --cwd .",
+        "pisessiond list --query login --json | jq '.sessions[].path'",
+    ),
+)
+@click.option("--cwd", metavar="DIR", help="Only sessions of this folder.")
+@click.option("--query", metavar="TEXT", help="Only sessions with this text in name or beginning.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 500))
+@width_option
+@remote_command
+def list_sessions(
+    client: BlockingClient,
+    output: Output,
+    cwd: str | None,
+    query: str | None,
+    limit: int,
+    width: int | None,
+) -> None:
+    """List sessions, newest first.
+
+    ● is open in a client, ○ is not, + has nothing on disk yet.
+    """
+    import os
+
+    folder = None if cwd is None else os.path.abspath(cwd)  # noqa: PTH100
+    answer = client.sessions(cwd=given(folder), query=given(query), limit=limit)
+    if output.as_json:
+        output.json(answer)
+        return
+    from pisessiond.cli.report_view import session_lines
+
+    output.lines(session_lines(answer["sessions"], screen_width(width)))
+    if answer["cursor"] is not None:
+        output.lines(["… more with --limit"])
+
+
+@click.command(
+    epilog=examples(
+        "pisessiond tree",
+        "pisessiond tree session.jsonl --filter user-only",
+        "pisessiond tree 0192f3c1-... --json | jq '.nodes[].id'",
+    )
+)
+@latest_argument
+@click.option("--filter", "shown", type=click.Choice(FILTERS), default="default", show_default=True)
+@click.option("--ascii", is_flag=True, help="Draw with ASCII characters only.")
+@width_option
+@remote_command
+def tree(
+    client: BlockingClient,
+    output: Output,
+    session: str,
+    shown: Filter,
+    ascii: bool,  # noqa: A002
+    width: int | None,
+) -> None:
+    """Draw a tree: branches, labels, leaf, sizes.
+
+    The main line is never indented; a branch that leaves it is, right under the entry where it
+    does. `~` is estimated, `+` is not on disk yet, `!` has a problem.
+    """
+    from pisessiond.cli.report_view import header_lines
+    from pisessiond.cli.tree_view import ASCII, UNICODE, TreeView
+
+    opened = open_session(client, session)
+    answer = opened.whole_tree(filter=shown)
+    if output.as_json:
+        output.json(answer)
+        return
+    cells = screen_width(width)
+    glyphs = UNICODE if can_draw(ascii) else ASCII
+    view = TreeView(cells, glyphs, paint=output.paint)
+    for line in header_lines(opened.opened, len(answer["nodes"]), cells, shown):
+        output.lines([output.paint(line, "head")])
+    output.lines(view.draw(answer["nodes"], opened.context_size))
+
+
+@click.command(
+    epilog=examples(
+        "pisessiond show latest",
+        "pisessiond show session.jsonl 5f2c91aa 77d04c1e",
+        "pisessiond show latest 5f2c91aa --json | jq '.entries[0].message'",
+    )
+)
+@session_argument
+@click.argument("entries", nargs=-1, metavar="[ENTRY]...")
+@remote_command
+def show(client: BlockingClient, output: Output, session: str, entries: tuple[str, ...]) -> None:
+    """Print entries: the one at the leaf, or others."""
+    from pisessiond.cli.entry_view import entry_lines
+
+    opened = open_session(client, session)
+    wanted: list[Any] = list(entries)
+    if not wanted and opened.leaf is not None:
+        wanted = [opened.leaf]
+    answer = opened.entries(ids=wanted)
+    if output.as_json:
+        output.json(answer)
+        return
+    for entry in answer["entries"]:
+        output.lines(entry_lines(entry))
+
+
+@click.command(
+    epilog=examples(
+        "pisessiond context",
+        "pisessiond context session.jsonl 5f2c91aa",
+        "pisessiond context --json | jq '.messages[].role'",
+    )
+)
+@latest_argument
+@click.argument("entry", required=False)
+@width_option
+@remote_command
+def context(
+    client: BlockingClient, output: Output, session: str, entry: str | None, width: int | None
+) -> None:
+    """Show what the model would be sent.
+
+    At the leaf or at an entry, and how large that is.
+    """
+    from pisessiond.cli.entry_view import message_lines
+    from pisessiond.cli.figures import count
+    from pisessiond.cli.report_view import part_lines, size_text
+
+    opened = open_session(client, session)
+    answer = opened.context(given(entry))
+    while (cursor := answer["cursor"]) is not None:
+        page = opened.context(given(entry), cursor=cursor)
+        for member in ("messages", "sources", "omitted"):
+            answer[member] += page[member]  # type: ignore[literal-required]
+        answer["cursor"] = page["cursor"]
+    if output.as_json:
+        output.json(answer)
+        return
+    size = opened.size() if entry is None else opened.sizes([entry])[entry]
+    output.lines([output.paint(f"context {size_text(size)}", "head"), *part_lines(size)])
+    output.lines(message_lines(answer["messages"], answer["sources"], screen_width(width)))
+    if answer["omitted"]:
+        left_out = count(len(answer["omitted"]), "entry gives", "entries give")
+        output.lines([output.paint(f"{left_out} no message here", "dim")])
+
+
+@click.command(
+    epilog=examples(
+        "pisessiond stats",
+        "pisessiond stats session.jsonl --json | jq .file.cost",
+    )
+)
+@latest_argument
+@remote_command
+def stats(client: BlockingClient, output: Output, session: str) -> None:
+    """Count messages, tokens and cost.
+
+    Of the active branch and of the whole file.
+    """
+    answer = open_session(client, session).stats()
+    if output.as_json:
+        output.json(answer)
+        return
+    from pisessiond.cli.report_view import stats_lines
+
+    output.lines(stats_lines(answer))
+
+
+@click.command(
+    epilog=examples(
+        "pisessiond check session.jsonl",
+    )
+)
+@latest_argument
+@remote_command
+def check(client: BlockingClient, output: Output, session: str) -> None:
+    """Name the problems in a session's file."""
+    answer = open_session(client, session).check()
+    if output.as_json:
+        output.json(answer)
+        return
+    from pisessiond.cli.report_view import problem_lines
+
+    output.lines(problem_lines(answer["problems"]) if answer["problems"] else ["no problems"])
+
+
+@click.command(
+    epilog=examples(
+        "pisessiond follow",
+        "pisessiond follow session.jsonl --json | jq --unbuffered .leaf",
+    )
+)
+@latest_argument
+@width_option
+@remote_command
+def follow(client: BlockingClient, output: Output, session: str, width: int | None) -> None:
+    """Print each change as it happens.
+
+    Ends with Ctrl-C. With --json each line is one object; the first, and each after changes were
+    lost, has a snapshot.
+    """
+    from pisessiond.client.update import Update
+
+    opened = open_session(client, session)
+    cells = screen_width(width)
+    _say_update(output, Update.of_opening(opened.opened), cells)
+    for update in opened.changes():
+        _say_update(output, update, cells)
+
+
+def _say_update(output: Output, update: Update, width: int) -> None:
+    if output.as_json:
+        line = {
+            "rev": update.rev,
+            "changes": update.changes,
+            "leaf": update.leaf,
+            "contextSize": update.context_size,
+        }
+        output.json(line if update.snapshot is None else {**line, "snapshot": update.snapshot})
+        return
+    from pisessiond.cli.change_view import update_lines
+
+    output.lines(update_lines(update, width))

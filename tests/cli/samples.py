@@ -1,0 +1,180 @@
+"""Small answers of a daemon, for the views to draw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pisessiond.client.answers import ContextSize, Node, OpenResult, StatsResult, StatusResult
+
+SIZE: ContextSize = {
+    "tokens": 84_100,
+    "source": "measured",
+    "estimated": 80_000,
+    "measured": 84_100,
+    "measuredAt": "2026-11-12T14:33:00.000Z",
+    "before": None,
+    "window": 200_000,
+    "percent": 42.05,
+    "parts": {"system": 11_200, "user": 3_100, "assistant": 9_000, "toolResults": 41_300},
+}
+OPENED: OpenResult = {
+    "session": "0192f3c1",
+    "path": "/srv/demo/login.jsonl",
+    "header": {"type": "session", "version": 3, "id": "0192f3c1", "cwd": "/srv/demo"},
+    "epoch": "e1",
+    "rev": 1,
+    "leaf": "a5",
+    "unsaved": True,
+    "readOnly": None,
+    "lastExternal": None,
+    "name": "login-fix",
+    "entryCount": 341,
+    "mode": "snapshot",
+    "contextSize": SIZE,
+    "problems": [],
+}
+STATUS: StatusResult = {
+    "pid": 4711,
+    "version": "0.1.0",
+    "protocolVersion": 1,
+    "started": "2026-11-12T08:00:00.000Z",
+    "uptime": 23_707.4,
+    "clients": [
+        {
+            "name": "nvim",
+            "id": "c1",
+            "transport": "unix",
+            "initialized": True,
+            "sessions": ["0192f3c1"],
+            "running": 0,
+            "queuedBytes": 0,
+        }
+    ],
+    "sessions": [
+        {
+            "session": "0192f3c1",
+            "path": "/srv/demo/login.jsonl",
+            "epoch": "e1",
+            "rev": 7,
+            "subscribers": 2,
+        }
+    ],
+    "memory": {"rss": 48_300_000},
+    "log": None,
+}
+_TOTALS: Any = {
+    "messages": {"user": 3, "assistant": 4, "toolResult": 2},
+    "toolCalls": 2,
+    "tokens": {"input": 1_920_000, "output": 41_200, "cacheRead": 812, "cacheWrite": 0},
+    "cost": 3.12,
+    "models": [
+        {
+            "model": "demo/opus-5",
+            "tokens": {"input": 1_920_000, "output": 41_200, "cacheRead": 812, "cacheWrite": 0},
+            "cost": 3.12,
+        }
+    ],
+}
+STATS: StatsResult = {"rev": 1, "branch": _TOTALS, "file": _TOTALS}
+
+
+def node(drawn: str, **members: Any) -> Node:
+    """A node from `id parent role: preview`; the parent `-` is none, the role may be a type.
+
+    `[label]` before the preview is its label, `*` behind the id makes it active, `84k` is written
+    with `size=84_000`.
+    """
+    head, _, preview = drawn.partition(": ")
+    name, parent, role = head.split()
+    flags = ["active"] if name.endswith("*") else []
+    label = None
+    if preview.startswith("["):
+        label, _, preview = preview[1:].partition("] ")
+    is_message = role in {"user", "assistant", "toolResult", "bashExecution", "system"}
+    size = members.pop("size", None)
+    made: Any = {
+        "id": name.rstrip("*"),
+        "parent": None if parent == "-" else parent,
+        "type": "message" if is_message else role,
+        "role": role if is_message else None,
+        "preview": preview,
+        "time": "2026-11-12T14:33:00.000Z",
+        "children": 0,
+        "tokens": 10,
+        "contextSize": {"tokens": size, "source": "measured"} if size else None,
+        "label": label,
+        "flags": flags,
+    }
+    made |= members
+    result: Node = made
+    return result
+
+
+def tree(drawn: str) -> list[Node]:
+    """Nodes from lines of `node`, sizes growing by a thousand, minutes by one."""
+    lines = [line.strip() for line in drawn.strip().splitlines() if line.strip()]
+    return [
+        node(
+            line,
+            size=50_000 + 1_000 * number,
+            time=f"2026-11-12T{14 + number // 60}:{number % 60:02}:00.000Z",
+        )
+        for number, line in enumerate(lines)
+    ]
+
+
+REWINDS = tree("""
+    s1* - model_change: demo/opus-5
+    u1* s1 user: Fix the login test that fails on CI
+    t1* u1 toolResult: bash pytest -q: 1 failed, 211 passed in 9.81s
+    a1* t1 assistant: The fixture's clock is naive, so the token expires
+    c1* a1 compaction: Compaction: the login test fails because of a naive clock
+    u4* c1 user: Use an injected clock instead
+    a4* u4 assistant: Done: 4 files changed, all tests pass
+    u2 a1 user: Try freezing the clock with time-machine
+    a2 u2 assistant: time-machine breaks xdist; stopped
+    u5 a2 user: Without xdist then
+    a5 u5 assistant: That works, but is slower by a minute
+    u6 a2 user: Ask upstream
+    u3 a1 user: [green] Patch time.time in the test only
+    a3 u3 assistant: Passes, but hides the real fault
+    u7 a1 user: Never mind
+""")
+
+GONE_BACK = tree("""
+    u1* - user: Port the session store
+    a1* u1 assistant: Which parts?
+    u2 a1 user: All of it
+    a2 u2 assistant: Done
+    u3 a1 user: Only the reader
+    a3 u3 assistant: Docs updated
+""")
+
+TWO_ROOTS = tree("""
+    u1 - user: First beginning
+    a1 u1 assistant: Hello
+    u2 - user: Second beginning
+""")
+
+
+def deep(levels: int) -> list[Node]:
+    """A tree whose alternatives leave alternatives, so many levels down."""
+    lines = ["m0* - user: main"]
+    for level in range(levels):
+        parent = f"m{level}" if level else "m0"
+        if level == 0:
+            lines.append("z0* m0 assistant: the line goes on")
+        lines.append(f"m{level + 1} {parent} user: level {level + 1}")
+        if level:
+            lines.append(f"z{level} {parent} assistant: its own line goes on")
+    return tree("\n".join(lines))
+
+
+HOSTILE = [
+    node(
+        "u1* - user: \x1b[31mred\x1b[0m \x1b]0;title\x07\x1b]8;;http://x\x1b\\link\u202egnp.exe\u2066"
+    ),
+    node("a1* u1 assistant: a\rb\nc\td\x00e\u200bf\U000e0041g\ud800h\x9b31mi"),
+    node("a2* a1 assistant: [\x1b[2Jl\u0085abel] 漢字かな交じり文は幅が二倍になるので切り方に注意"),
+    node("\x1b[A* a2 user: "),
+]
