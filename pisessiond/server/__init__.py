@@ -1,0 +1,1 @@
+"""The daemon: connections, dispatch, handlers, the LSP half, listeners and the process."""
