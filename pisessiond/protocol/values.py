@@ -55,8 +55,8 @@ class ContextSize(WireModel):
     """The figure to show, in tokens: measured where there is one, else estimated."""
     source: SizeSource
     """What `tokens` stands on."""
-    estimated: int
-    """Estimate from characters, in tokens."""
+    estimated: int | None
+    """Estimate from characters, in tokens; null while not every entry has been sized yet."""
     measured: int | None
     """In tokens; null when no usage counts here, as right after a compaction."""
     measured_at: str | None
