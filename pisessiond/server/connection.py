@@ -1,0 +1,215 @@
+"""One client: its stream, its queue, what it is subscribed to, and its end.
+
+A connection shares nothing with another one but the sessions. `shutdown` and `exit`, a malformed
+frame, a stalled or vanished client end this connection alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from typing import TYPE_CHECKING, Final, Literal
+
+import anyio
+import anyio.lowlevel
+
+from pisessiond.protocol.errors import RpcError
+from pisessiond.protocol.methods import DID_RESET
+from pisessiond.protocol.notification_models import DidReset
+from pisessiond.server.conversion import did_change
+from pisessiond.server.envelope import (
+    BadMessage,
+    RawJson,
+    encode,
+    error_response,
+    notification,
+    parse_message,
+)
+from pisessiond.server.framing import FramingError
+from pisessiond.server.identity import Client
+from pisessiond.server.lsp import LspHalf
+from pisessiond.server.outbound import STALL_SECONDS, Outbound, Stalled
+from pisessiond.server.requests import Requests
+from pisessiond.server.streams import MessageStream
+
+if TYPE_CHECKING:
+    from pisessiond.protocol.lifecycle_models import InitializeParams
+    from pisessiond.server.state import DaemonState
+    from pisessiond.service.open_session import OpenSession
+    from pisessiond.service.types import SessionChange, Snapshot
+
+log = logging.getLogger(__name__)
+
+MESSAGES_A_TURN: Final = 64
+"""So many small messages of one client are about a millisecond; then the others get a turn."""
+
+CLOSE_SECONDS: Final = 2.0
+"""How long running requests may go on, and what waits may be sent, when a connection ends."""
+
+_numbers = itertools.count(1)
+
+
+class Connection:
+    """One client of the daemon, and the subscriber that its sessions tell of their changes."""
+
+    def __init__(
+        self, state: DaemonState, stream: MessageStream, *, stall_seconds: float = STALL_SECONDS
+    ) -> None:
+        self.number = next(_numbers)
+        """Counted from 1 since the start of the daemon; names the connection in the log."""
+        self.state = state
+        self.transport = stream.transport
+        self.phase: Literal["new", "ready", "shut"] = "new"
+        self.outbound = Outbound(stream, stall_seconds=stall_seconds)
+        self.requests = Requests(self)
+        self.lsp = LspHalf(self)
+        self.subscriptions: dict[str, OpenSession] = {}
+        """Sessions this client hears of, by handle."""
+        self._stream = stream
+        self._client: Client | None = None
+        self._closing = anyio.Event()
+        self._gone = False
+        """Whether nothing can be sent any more."""
+        self.exited_early = False
+        """Whether `exit` came without `shutdown`."""
+
+    @property
+    def client(self) -> Client:
+        """Who the client is; known once `initialize` was answered."""
+        assert self._client is not None, "handlers that need the client come after initialize"
+        return self._client
+
+    def begin(self, client: Client, params: InitializeParams) -> None:
+        """Takes the client's name: from here on all methods are answered."""
+        self._client = client
+        self.phase = "ready"
+        self.lsp.begin(params)
+        log.info("client %d is %s over %s", self.number, client.name, self.transport)
+
+    # What handlers ask for.
+
+    def session(self, handle: str) -> OpenSession:
+        """An open session by its handle.
+
+        Raises:
+            SessionNotFound: None has it.
+        """
+        return self.state.sessions.get(handle)
+
+    def subscribe(self, session: OpenSession) -> Snapshot:
+        """How a session stands; from this very moment on the client is told of its changes."""
+        known = self.subscriptions.get(session.handle)
+        if known is not None and known is session:
+            snapshot = known.snapshot()
+        else:
+            if known is not None:
+                known.unsubscribe(self)
+            snapshot = session.subscribe(self)
+            self.subscriptions[session.handle] = session
+        self.outbound.reopened(session.handle)
+        return snapshot
+
+    def unsubscribe(self, handle: str) -> None:
+        """Ends a subscription, if there is one."""
+        if (session := self.subscriptions.pop(handle, None)) is not None:
+            session.unsubscribe(self)
+
+    # What sessions tell; on the loop, and never waiting.
+
+    def session_changed(self, change: SessionChange) -> None:
+        """Sends a change on, or drops it where the client reads too slowly."""
+        self.outbound.put_state(change.session, did_change(change))
+
+    def session_reset(self, session: str, reason: str) -> None:
+        """Tells the client to open a session again; the old subscription is over."""
+        self.unsubscribe(session)
+        self.outbound.reopened(session)
+        params = DidReset.model_validate({"session": session, "reason": reason})
+        self.outbound.put(notification(DID_RESET.name, params))
+
+    def notify(self, method: str, params: dict[str, object]) -> None:
+        """Tells the client something unasked."""
+        self.outbound.put(notification(method, RawJson(encode(params))))
+
+    # Its life.
+
+    def close_soon(self) -> None:
+        """Ends the connection once what is at work and what waits is dealt with."""
+        self._closing.set()
+
+    async def run(self) -> None:
+        """Serves the client until one side ends it."""
+        self.state.joined(self)
+        try:
+            async with anyio.create_task_group() as tasks:
+                self.requests.start(tasks)
+                self.lsp.start(tasks)
+                tasks.start_soon(self._write)
+                tasks.start_soon(self._read)
+                await self._closing.wait()
+                await self._wind_up()
+                tasks.cancel_scope.cancel()
+        finally:
+            self._gone = True
+            for handle in list(self.subscriptions):
+                self.unsubscribe(handle)
+            self.lsp.end()
+            with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+                await self._stream.aclose()
+            self._stream.abort()
+            self.state.left(self)
+            log.info("client %d left", self.number)
+
+    async def _wind_up(self) -> None:
+        """Lets what was asked before the end be answered, for a while."""
+        if not self._gone:
+            with anyio.move_on_after(CLOSE_SECONDS):
+                await self.requests.wait_none()
+        self.requests.cancel_all()
+        with anyio.move_on_after(CLOSE_SECONDS):
+            await self.requests.wait_none()
+            if not self._gone:
+                await self.outbound.wait_idle()
+
+    async def _write(self) -> None:
+        try:
+            await self.outbound.run(lambda: self._gone)
+        except Stalled:
+            log.warning("client %d took nothing for too long and was closed", self.number)
+            self._stream.abort()
+        except OSError:
+            pass
+        self._gone = True
+        self.close_soon()
+
+    async def _read(self) -> None:
+        taken = 0
+        try:
+            while not self._closing.is_set():
+                body = await self._stream.receive()
+                if body is None:
+                    break
+                self._take(body)
+                taken += 1
+                if taken % MESSAGES_A_TURN == 0:
+                    await anyio.lowlevel.checkpoint()
+                while not self.outbound.has_room:
+                    await self.outbound.wait_room()
+                while self.requests.is_full:
+                    await self.requests.wait_fewer()
+        except FramingError as error:
+            log.info("client %d sent no frame: %s", self.number, error)
+            refusal = RpcError("InvalidRequest", f"Malformed frame: {error}. Closing.")
+            self.outbound.put(error_response(None, refusal))
+        finally:
+            self.close_soon()
+
+    def _take(self, body: bytes) -> None:
+        try:
+            message = parse_message(body)
+        except BadMessage as bad:
+            self.outbound.put(error_response(bad.id, bad.error))
+            return
+        # This daemon asks its clients nothing yet, so a response answers no question.
+        if message.method is not None:
+            self.requests.take(message)

@@ -1,0 +1,281 @@
+"""Answers and errors of the service as the models and errors of the wire."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from pisessiond.core.errors import SessionError
+from pisessiond.core.problems import Problem
+from pisessiond.protocol import act_models, session_models, values, view_models
+from pisessiond.protocol.conversion import from_core
+from pisessiond.protocol.errors import RpcError
+from pisessiond.protocol.methods import DID_CHANGE
+from pisessiond.protocol.notification_models import DidChange
+from pisessiond.server.envelope import notification
+from pisessiond.server.faults import log_fault
+from pisessiond.service import errors as service
+from pisessiond.service import types
+
+log = logging.getLogger(__name__)
+
+
+def to_rpc_error(error: Exception, method: str) -> RpcError:
+    """The wire form of whatever a handler raised.
+
+    What nobody foresaw is logged; the client is told the class and no more.
+    """
+    match error:
+        case RpcError():
+            return error
+        case SessionError():
+            return from_core(error)
+        case service.ServiceError():
+            return _from_service(error)
+        case _:
+            log_fault(log, f"{method} failed", error)
+            return RpcError("InternalError", f"Internal error ({type(error).__name__}).")
+
+
+def _from_service(error: service.ServiceError) -> RpcError:
+    message = str(error)
+    match error:
+        case service.SessionNotFound():
+            return RpcError("SessionNotFound", message, session=error.session)
+        case service.AmbiguousSession():
+            paths = list(error.paths)
+            return RpcError("AmbiguousSession", message, session=error.session, paths=paths)
+        case service.SessionExists():
+            return RpcError("SessionExists", message)
+        case service.LeafMoved():
+            return RpcError("LeafMoved", message, leaf=error.leaf, rev=error.rev)
+        case service.Busy():
+            return RpcError("Busy", message, operation=error.operation, client=error.client)
+        case service.InvalidRequest():
+            return RpcError("InvalidParams", f"Invalid parameter {message}", path=error.path)
+        case service.ReadOnly():
+            return RpcError("ReadOnly", message)
+        case service.Unreadable():
+            return RpcError("Unreadable", message)
+        case service.Degraded():
+            return RpcError("Degraded", message)
+        case service.FileChanged():
+            return RpcError("FileChanged", message)
+        case _:
+            return RpcError("InternalError", f"Internal error ({type(error).__name__}).")
+
+
+def node(given: types.Node) -> values.Node:
+    """One node; a role, label or visible parent it has not stays absent."""
+    size = given.context_size
+    made = values.Node(
+        id=given.id,
+        parent=given.parent,
+        type=given.type,
+        preview=given.preview,
+        time=given.time,
+        children=given.children,
+        tokens=given.tokens,
+        context_size=values.NodeSize(tokens=size.tokens, source=size.source) if size else None,
+        flags=list(given.flags),
+    )
+    if given.role is not None:
+        made.role = given.role
+    if given.label is not None:
+        made.label = given.label
+    return made
+
+
+def context_size(given: types.ContextSize) -> values.ContextSize:
+    """One context size; parts that were not counted stay absent."""
+    made = values.ContextSize(
+        tokens=given.tokens,
+        source=given.source,
+        estimated=given.estimated,
+        measured=given.measured,
+        measured_at=given.measured_at,
+        before=given.before,
+        window=given.window,
+        percent=given.percent,
+    )
+    if given.parts is not None:
+        made.parts = given.parts
+    return made
+
+
+def problems(given: Iterable[Problem]) -> list[values.Problem]:
+    """What the file's problems are."""
+    return [
+        values.Problem(
+            kind=problem.kind,
+            message=problem.message,
+            line=problem.line,
+            offset=problem.offset,
+            entry=problem.entry,
+        )
+        for problem in given
+    ]
+
+
+def did_change(given: types.SessionChange) -> bytes:
+    """The notification of a change, encoded once for all who are told."""
+    if given.encoded is None:
+        size = given.context_size
+        params = DidChange(
+            session=given.session,
+            epoch=given.epoch,
+            base=given.base,
+            rev=given.rev,
+            changes=[_change(one) for one in given.changes],
+            leaf=given.leaf,
+            context_size=context_size(size) if size else None,
+        )
+        given.encoded = notification(DID_CHANGE.name, params)
+    return given.encoded
+
+
+def _change(given: types.Change) -> values.Change:
+    made = values.Change.model_validate(
+        {**_plain(given.details), "kind": given.kind, "origin": _origin(given.origin)}
+    )
+    if given.nodes:
+        made.nodes = [node(one) for one in given.nodes]
+        # In a change absent means unchanged, so a label that was taken away has to be said.
+        for sent, one in zip(made.nodes, given.nodes, strict=True):
+            sent.label = one.label
+    return made
+
+
+def _plain(details: dict[str, object]) -> dict[str, object]:
+    """Details of a change as JSON; problems among them are values of the service."""
+    plain = dict(details)
+    if isinstance(listed := plain.get("problems"), list | tuple):
+        plain["problems"] = [
+            one.model_dump(by_alias=True)
+            for one in problems(item for item in listed if isinstance(item, Problem))
+        ] or list(listed)
+    return plain
+
+
+def _origin(given: types.AnyOrigin) -> values.Origin:
+    if not isinstance(given, types.Origin):
+        return given
+    made = values.ClientOrigin(client=given.client, client_id=given.client_id)
+    if given.request_id is not None:
+        made.request_id = given.request_id
+    return made
+
+
+def open_result(given: types.Snapshot) -> session_models.OpenResult:
+    """How a session stands at the moment of subscribing."""
+    size = given.context_size
+    return session_models.OpenResult(
+        session=given.session,
+        path=given.path,
+        header=given.header,
+        epoch=given.epoch,
+        rev=given.rev,
+        leaf=given.leaf,
+        unsaved=given.unsaved,
+        read_only=given.read_only,
+        last_external=given.last_external,
+        name=given.name,
+        entry_count=given.entry_count,
+        mode="snapshot",
+        context_size=context_size(size) if size else None,
+        problems=problems(given.problems),
+    )
+
+
+def listed_session(given: types.ListedSession) -> session_models.ListedSession:
+    """One line of the list."""
+    return session_models.ListedSession(
+        session=given.session,
+        path=given.path,
+        cwd=given.cwd,
+        name=given.name,
+        first_message=given.first_message,
+        messages=given.messages,
+        created=given.created,
+        modified=given.modified,
+        parent_session=given.parent_session,
+        open=given.open,
+        unsaved=given.unsaved,
+        last_external=given.last_external,
+    )
+
+
+def tree_result(given: types.TreePage) -> view_models.TreeResult:
+    """A stretch of the tree."""
+    nodes = []
+    for one in given.nodes:
+        sent = node(one)
+        sent.visible_parent = one.visible_parent
+        nodes.append(sent)
+    made = view_models.TreeResult(rev=given.rev, total=given.total, nodes=nodes)
+    if given.before is not None:
+        made.before = given.before
+    if given.after is not None:
+        made.after = given.after
+    return made
+
+
+def context_result(given: types.ContextPage) -> view_models.ContextResult:
+    """What the model would be sent."""
+    return view_models.ContextResult(
+        rev=given.rev,
+        messages=list(given.messages),
+        sources=list(given.sources),
+        model=given.model,
+        thinking_level=given.thinking_level,
+        active_tools=given.active_tools,
+        omitted=[view_models.Omitted(id=entry, reason=reason) for entry, reason in given.omitted],
+        cursor=given.cursor,
+    )
+
+
+def stats_result(given: types.Stats) -> view_models.StatsResult:
+    """Totals."""
+    return view_models.StatsResult(
+        rev=given.rev, branch=_stats_part(given.branch), file=_stats_part(given.file)
+    )
+
+
+def _stats_part(given: types.StatsPart) -> view_models.StatsPart:
+    return view_models.StatsPart(
+        messages=given.messages,
+        tool_calls=given.tool_calls,
+        tokens=_token_totals(given.tokens),
+        cost=given.cost,
+        models=[
+            view_models.ModelTotals(
+                model=one.model, tokens=_token_totals(one.tokens), cost=one.cost
+            )
+            for one in given.models
+        ],
+    )
+
+
+def _token_totals(given: types.TokenTotals) -> view_models.TokenTotals:
+    return view_models.TokenTotals(
+        input=given.input,
+        output=given.output,
+        cache_read=given.cache_read,
+        cache_write=given.cache_write,
+    )
+
+
+def preview(given: types.CompactionPreview) -> act_models.CompactionPreview:
+    """What a compaction would do."""
+    return act_models.CompactionPreview(
+        first_kept=given.first_kept,
+        is_split_turn=given.is_split_turn,
+        summarised=list(given.summarised),
+        turn_prefix=list(given.turn_prefix),
+        kept=list(given.kept),
+        tokens_before=given.tokens_before,
+        tokens_kept=given.tokens_kept,
+        previous_summary=given.previous_summary,
+        read_files=list(given.read_files),
+        modified_files=list(given.modified_files),
+    )

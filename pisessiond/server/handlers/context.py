@@ -1,0 +1,56 @@
+"""What the model would be sent, how large it is, totals, and the file's problems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pisessiond.protocol.view_models import (
+    CheckResult,
+    ContextParams,
+    ContextResult,
+    ContextSizeParams,
+    ContextSizeResult,
+    ContextSizes,
+    SessionParams,
+    StatsResult,
+)
+from pisessiond.server import conversion
+
+if TYPE_CHECKING:
+    from pisessiond.server.connection import Connection
+
+
+async def context(connection: Connection, params: ContextParams) -> ContextResult:
+    """The projection at the leaf or any entry."""
+    page = await connection.session(params.session).context(
+        params.entry if "entry" in params.model_fields_set else msgspec.UNSET,
+        limit=params.limit,
+        cursor=params.cursor,
+    )
+    return conversion.context_result(page)
+
+
+async def context_size(connection: Connection, params: ContextSizeParams) -> ContextSizeResult:
+    """The size at the leaf, or at each of some entries."""
+    session = connection.session(params.session)
+    if params.entries is None:
+        return ContextSizeResult(conversion.context_size(await session.context_size()))
+    sizes = await session.context_sizes(params.entries)
+    return ContextSizeResult(
+        ContextSizes(
+            sizes={str(entry): conversion.context_size(size) for entry, size in sizes.items()}
+        )
+    )
+
+
+async def stats(connection: Connection, params: SessionParams) -> StatsResult:
+    """Totals of the active branch and of the file."""
+    return conversion.stats_result(await connection.session(params.session).stats())
+
+
+async def check(connection: Connection, params: SessionParams) -> CheckResult:
+    """The file's problems."""
+    found = await connection.session(params.session).check()
+    return CheckResult(problems=conversion.problems(found))

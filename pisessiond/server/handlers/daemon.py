@@ -1,0 +1,74 @@
+"""What the daemon says of itself, and its end."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pisessiond.protocol.lifecycle_models import (
+    ConnectedClient,
+    Memory,
+    NoParams,
+    Nothing,
+    ServedSession,
+    StatusResult,
+)
+from pisessiond.protocol.wire import PROTOCOL_VERSION
+
+if TYPE_CHECKING:
+    from pisessiond.server.connection import Connection
+
+
+def status(connection: Connection, _: NoParams) -> StatusResult:
+    """How the daemon is; a plain look, answered whatever else is at work."""
+    state = connection.state
+    return StatusResult(
+        pid=os.getpid(),
+        version=state.about.version,
+        protocol_version=PROTOCOL_VERSION,
+        started=state.started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        uptime=round((datetime.now(UTC) - state.started).total_seconds(), 3),
+        clients=[_client(one) for one in sorted(state.connections, key=lambda one: one.number)],
+        sessions=[
+            ServedSession(
+                session=one.handle,
+                path=one.path,
+                epoch=one.epoch,
+                rev=one.rev,
+                subscribers=len(one.subscribers),
+            )
+            for one in state.sessions.open_sessions
+        ],
+        memory=Memory(rss=resident_bytes()),
+        log=state.about.log,
+    )
+
+
+def _client(connection: Connection) -> ConnectedClient:
+    known = connection.phase != "new"
+    return ConnectedClient(
+        name=connection.client.name if known else "unknown",
+        id=connection.client.id if known else None,
+        transport=connection.transport,
+        initialized=known,
+        sessions=list(connection.subscriptions),
+        running=connection.requests.running,
+        queued_bytes=connection.outbound.queued_bytes,
+    )
+
+
+def resident_bytes() -> int:
+    """Resident set of this process; 0 where the system does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def shutdown(connection: Connection, _: NoParams) -> Nothing:
+    """Ends the daemon, once this answer is on its way."""
+    connection.state.stop("shutdown")
+    return Nothing()

@@ -1,0 +1,74 @@
+"""Making, opening, leaving and listing sessions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pisessiond.protocol.errors import not_served
+from pisessiond.protocol.lifecycle_models import Nothing
+from pisessiond.protocol.session_models import (
+    CloseParams,
+    CreateParams,
+    CreateResult,
+    ListParams,
+    ListResult,
+    OpenParams,
+    OpenResult,
+)
+from pisessiond.server import conversion
+
+if TYPE_CHECKING:
+    from pisessiond.server.connection import Connection
+
+
+async def create(connection: Connection, params: CreateParams) -> CreateResult:
+    """A new session; whoever wants to hear of it opens it."""
+    client = connection.client
+    made = await connection.state.sessions.create(
+        cwd=client.resolve(params.cwd, "cwd"),
+        id=params.id,
+        name=params.name,
+        store=params.store,
+        session_dir=client.session_dir,
+        origin=client.origin(params.request_id),
+    )
+    return CreateResult(
+        session=made.handle, path=made.path, epoch=made.epoch, rev=made.rev, leaf=made.leaf
+    )
+
+
+async def open_session(connection: Connection, params: OpenParams) -> OpenResult:
+    """Snapshot and subscription in one step: no change can fall between the two.
+
+    `since` is met with a snapshot, which is always a right answer to it.
+    """
+    client = connection.client
+    latest = params.latest and client.resolve(params.latest.cwd, "latest.cwd")
+    opened = await connection.state.sessions.open(
+        path=params.path and client.resolve(params.path, "path"),
+        session=params.session,
+        latest_cwd=latest,
+        session_dir=client.session_dir,
+    )
+    return conversion.open_result(connection.subscribe(opened))
+
+
+def close(connection: Connection, params: CloseParams) -> Nothing:
+    """No longer tells this client of the session."""
+    connection.unsubscribe(params.session)
+    return Nothing()
+
+
+async def list_sessions(connection: Connection, params: ListParams) -> ListResult:
+    """Sessions on disk and in memory."""
+    if params.watch:
+        raise not_served("watch")
+    client = connection.client
+    found, cursor = await connection.state.sessions.list(
+        cwd=params.cwd and client.resolve(params.cwd, "cwd"),
+        query=params.query,
+        limit=params.limit,
+        cursor=params.cursor,
+        session_dir=client.session_dir,
+    )
+    return ListResult(sessions=[conversion.listed_session(one) for one in found], cursor=cursor)

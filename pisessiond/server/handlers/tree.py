@@ -1,0 +1,44 @@
+"""The tree of a session and the bodies of its entries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pisessiond.protocol.view_models import EntriesParams, TreeParams, TreeResult
+from pisessiond.server import conversion
+from pisessiond.server.envelope import RawJson, encode
+
+if TYPE_CHECKING:
+    from pisessiond.server.connection import Connection
+
+
+async def tree(connection: Connection, params: TreeParams) -> TreeResult:
+    """A stretch of the tree."""
+    page = await connection.session(params.session).tree(
+        around=params.around,
+        after=params.after,
+        before=params.before,
+        count=params.count,
+        filter=params.filter,
+    )
+    return conversion.tree_result(page)
+
+
+async def entries(connection: Connection, params: EntriesParams) -> RawJson:
+    """Bodies as stored.
+
+    They are put into the answer as the bytes they are: no number changes its spelling and no
+    member its place.
+    """
+    page = await connection.session(params.session).entries(
+        ids=params.ids,
+        branch=params.branch,
+        since=params.since,
+        order=params.order,
+        limit=params.limit,
+        cursor=params.cursor,
+    )
+    return RawJson(
+        b'{"rev":%d,"entries":[%b],"cursor":%b}'
+        % (page.rev, b",".join(page.lines), encode(page.cursor))
+    )

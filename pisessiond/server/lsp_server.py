@@ -1,0 +1,215 @@
+"""pygls, held so that it serves one client of many. Loaded only when an editor needs it.
+
+Each override mends something pygls 2.1.1 does when it does not own the process; a contract test
+for each says when it can go. pygls has no word in the connection's life: it is given single
+messages, and what it writes goes into the connection's own queue.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+from cattrs import Converter
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import (
+    JsonRPCNotification,
+    JsonRPCRequestMessage,
+    JsonRPCResponseMessage,
+    LanguageServerProtocol,
+    default_converter,
+    lsp_method,
+)
+
+from pisessiond import __version__
+from pisessiond.protocol.errors import RpcError, invalid_params
+from pisessiond.server.envelope import Message, error_response
+from pisessiond.server.lsp_documents import Document, Documents, Outline
+from pisessiond.server.lsp_features import diagnostics, document_symbols
+
+log = logging.getLogger(__name__)
+
+_INTERNAL: Final = -32603
+
+
+class _Quiet(logging.Handler):
+    """Keeps conversation text out of the log.
+
+    pygls logs whole params of requests that fail, and whole bodies it sends; only where in pygls
+    something went wrong is passed on.
+    """
+
+    def emit(self, record: logging.LogRecord) -> None:
+        kind = record.exc_info[0] if record.exc_info else None
+        log.log(
+            record.levelno,
+            "%s line %d%s",
+            record.name,
+            record.lineno,
+            f": {kind.__name__}" if kind else "",
+        )
+
+
+def _hold_log() -> None:
+    held = logging.getLogger("pygls")
+    held.setLevel(logging.WARNING)
+    held.propagate = False
+    held.handlers = [_Quiet()]
+
+
+def _generic(given: dict[str, Any], cls: type[Any]) -> Any:
+    """A message of a method LSP does not have, its params left as they are.
+
+    pygls turns them into a new class for each object, which loses names, leaks, and fails
+    without an answer when there are no params.
+    """
+    members = {"params": None} if cls is not JsonRPCResponseMessage else {"result": None}
+    wanted = ("id", "jsonrpc", "method", "params", "result")
+    known = {one.name for one in cls.__attrs_attrs__}
+    return cls(**{**members, **{k: given[k] for k in wanted if k in given and k in known}})
+
+
+_converter: Converter | None = None
+_converter_lock = threading.Lock()
+
+
+def shared_converter() -> Converter:
+    """The one converter of all connections: each costs 54 to 129 ms to make and 80 KB to keep."""
+    global _converter  # noqa: PLW0603
+    with _converter_lock:
+        if _converter is None:
+            _hold_log()
+            made: Converter = default_converter()  # type: ignore[no-untyped-call]
+            for cls in (JsonRPCRequestMessage, JsonRPCNotification, JsonRPCResponseMessage):
+                made.register_structure_hook(cls, _generic)
+            # cattrs writes its code for a type at first use, which is 66 ms for this one.
+            made.structure({"capabilities": {}}, lsp.InitializeParams)
+            _converter = made
+        return _converter
+
+
+class PiProtocol(LanguageServerProtocol):
+    """pygls's protocol without what only the owner of a process may do."""
+
+    _server: PiServer
+
+    # pygls puts an lru_cache on these two methods, which keeps every closed connection alive.
+    def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]
+        """LSP's type of a message."""
+        return cast("type[Any] | None", lsp.METHOD_TO_TYPES.get(method, (None,))[0])
+
+    def get_result_type(self, method: str) -> type[Any] | None:  # type: ignore[override]
+        """LSP's type of a response."""
+        return cast("type[Any] | None", lsp.METHOD_TO_TYPES.get(method, (None, None))[1])
+
+    # pygls keeps the text of every open document; the daemon reads the files itself. As plain
+    # functions these also leave no future behind, as pygls's generators do (2.1.1).
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
+        """Shows the problems of a file that was opened."""
+        if (document := self._server.documents.get(params.text_document.uri)) is not None:
+            self._server.publish(document)
+
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: lsp.DidChangeTextDocumentParams) -> None:
+        """Is not asked for and means nothing."""
+
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: lsp.DidCloseTextDocumentParams) -> None:
+        """Takes the problems of a file away, as LSP wants it of pushed ones."""
+        self._server.clear(params.text_document.uri)
+
+    @lsp_method(lsp.EXIT)
+    def lsp_exit(self, *args: object) -> None:  # type: ignore[override]
+        """Never ends the process, as pygls's own would. The connection answers `exit`."""
+
+
+class _Writer:
+    """Where pygls writes: whole bodies, into the connection's queue."""
+
+    def __init__(self, put: Callable[[bytes], None]) -> None:
+        self._put = put
+        self.muted = True
+
+    def write(self, data: bytes) -> None:
+        if not self.muted:
+            self._put(data)
+
+    def close(self) -> None:
+        """The connection closes itself."""
+
+
+class PiServer(LanguageServer):
+    """One client's language server."""
+
+    def __init__(
+        self, put: Callable[[bytes], None], documents: Documents, initialize: dict[str, Any]
+    ) -> None:
+        super().__init__(
+            "pisessiond",
+            __version__,
+            text_document_sync_kind=lsp.TextDocumentSyncKind.None_,
+            protocol_cls=PiProtocol,
+            converter_factory=shared_converter,
+        )
+        self.documents = documents
+        self._put = put
+        self._register()
+        writer = _Writer(put)
+        self.protocol.set_writer(writer, include_headers=False)
+        # The client has had its answer to `initialize`; pygls only has to hear of it.
+        self._handle({"jsonrpc": "2.0", "id": 0, "method": lsp.INITIALIZE, "params": initialize})
+        writer.muted = False
+
+    def _register(self) -> None:
+        @self.feature(
+            lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL, lsp.DocumentSymbolOptions(label="pi session")
+        )
+        def outline(_: PiServer, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+            fetched = self.documents.outlines.pop(params.text_document.uri, Outline())
+            return document_symbols(fetched.nodes, fetched.lines)
+
+    def feed(self, message: Message) -> None:
+        """Lets pygls deal with one message.
+
+        Raises:
+            RpcError: pygls could not read its params.
+        """
+        try:
+            self._handle(message.raw)
+        except JsonRpcException as error:
+            if error.code == _INTERNAL:
+                raise RpcError("InternalError", "Internal error (LSP).") from None
+            raise invalid_params("", "they are not LSP's") from None
+
+    def _handle(self, raw: dict[str, Any]) -> None:
+        self.protocol.handle_message(self.protocol.structure_message(raw))
+
+    def publish(self, document: Document) -> None:
+        """Pushes a file's problems.
+
+        Pushed only: where an editor also pulls, it would show each twice, and not all of them
+        can be told to pull again.
+        """
+        self.text_document_publish_diagnostics(
+            lsp.PublishDiagnosticsParams(
+                uri=document.uri, diagnostics=diagnostics(document.problems)
+            )
+        )
+
+    def clear(self, uri: str) -> None:
+        """Takes pushed problems away."""
+        self.text_document_publish_diagnostics(
+            lsp.PublishDiagnosticsParams(uri=uri, diagnostics=[])
+        )
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Answers where pygls would say nothing, and shows the user no internals."""
+        log.error("%s in the LSP half", type(error).__name__)
+        if source is JsonRpcInternalError and (request_id := self.protocol.msg_id) is not None:
+            failed = RpcError("InternalError", f"Internal error ({type(error).__name__}).")
+            self._put(error_response(request_id, failed))

@@ -1,0 +1,419 @@
+"""A service that works, in memory and without rules: what handlers are tested against."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Literal
+
+import anyio
+import msgspec
+
+from pisessiond.core.errors import EntryNotFound, NotASession
+from pisessiond.core.problems import Problem
+from pisessiond.service.errors import LeafMoved, SessionExists, SessionNotFound
+from pisessiond.service.types import (
+    Appended,
+    Change,
+    ChangeKind,
+    Compacted,
+    CompactionPreview,
+    ContextPage,
+    ContextSize,
+    Done,
+    EntriesPage,
+    EntryId,
+    Forked,
+    ListedSession,
+    Navigated,
+    Node,
+    Origin,
+    SessionChange,
+    Snapshot,
+    Stats,
+    StatsPart,
+    Subscriber,
+    TokenTotals,
+    TreePage,
+)
+
+SIZE = ContextSize(
+    tokens=12,
+    source="estimated",
+    estimated=12,
+    measured=None,
+    measured_at=None,
+    before=None,
+    window=200_000,
+    percent=0.006,
+)
+TOTALS = StatsPart(
+    messages={"user": 1},
+    tool_calls=0,
+    tokens=TokenTotals(input=1, output=2, cache_read=3, cache_write=4),
+    cost=0.0000031,
+    models=(),
+)
+
+
+class Gate:
+    """Where a test holds an act: `reached` when it came, `open` to let it on."""
+
+    def __init__(self) -> None:
+        self.reached = anyio.Event()
+        self.open = anyio.Event()
+
+    async def pass_through(self) -> None:
+        self.reached.set()
+        await self.open.wait()
+
+
+class FakeSession:
+    """One session: entries in a line, one act at a time, told to all subscribers."""
+
+    def __init__(self, handle: str, path: str | None) -> None:
+        self.handle = handle
+        self.path = path
+        self.epoch = "e1"
+        self.rev = 1
+        self.leaf: EntryId | None = None
+        self.lines: dict[EntryId, bytes] = {}
+        self.parents: dict[EntryId, EntryId | None] = {}
+        self.problems: list[Problem] = []
+        self.labels: dict[EntryId, str | None] = {}
+        self.before_commit: Gate | None = None
+        self.during_commit: Gate | None = None
+        self.reading: Gate | None = None
+        self.origins: list[Origin] = []
+        self._subscribers: list[Subscriber] = []
+        self._queue = anyio.Lock()
+
+    @property
+    def subscribers(self) -> Collection[Subscriber]:
+        return self._subscribers
+
+    def subscribe(self, subscriber: Subscriber) -> Snapshot:
+        self._subscribers.append(subscriber)
+        return self.snapshot()
+
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        if subscriber in self._subscribers:
+            self._subscribers.remove(subscriber)
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(
+            session=self.handle,
+            path=self.path,
+            header={"type": "session", "id": self.handle, "half": "\ud83d"},
+            epoch=self.epoch,
+            rev=self.rev,
+            leaf=self.leaf,
+            unsaved=False,
+            read_only=None,
+            last_external=None,
+            name=None,
+            entry_count=len(self.lines),
+            context_size=SIZE,
+            problems=tuple(self.problems),
+        )
+
+    def tell(
+        self, kind: ChangeKind, origin: Any, nodes: tuple[Node, ...] = (), **details: Any
+    ) -> None:
+        self.rev += 1
+        change = SessionChange(
+            session=self.handle,
+            epoch=self.epoch,
+            base=self.rev - 1,
+            rev=self.rev,
+            changes=(Change(kind, origin, nodes, details),),
+            leaf=self.leaf,
+            context_size=None,
+        )
+        for subscriber in list(self._subscribers):
+            subscriber.session_changed(change)
+
+    def reset(self, reason: str) -> None:
+        for subscriber in list(self._subscribers):
+            subscriber.session_reset(self.handle, reason)
+
+    def node(self, entry: EntryId) -> Node:
+        return Node(
+            id=entry,
+            parent=self.parents[entry],
+            type="message",
+            role="user",
+            preview=f"entry {entry}",
+            time=None,
+            children=sum(parent == entry for parent in self.parents.values()),
+            tokens=3,
+            context_size=None,
+            label=self.labels.get(entry),
+        )
+
+    async def _begin(self, base_leaf: EntryId | msgspec.UnsetType | None) -> None:
+        if self.before_commit is not None:
+            await self.before_commit.pass_through()
+        if base_leaf is not msgspec.UNSET and base_leaf != self.leaf:
+            raise LeafMoved(self.leaf, self.rev)
+
+    async def append(
+        self,
+        entries: Sequence[dict[str, Any]],
+        *,
+        origin: Origin,
+        base_leaf: EntryId | msgspec.UnsetType | None = msgspec.UNSET,
+        detached: bool = False,
+    ) -> Appended:
+        async with self._queue:
+            await self._begin(base_leaf)
+            with anyio.CancelScope(shield=True):
+                if self.during_commit is not None:
+                    await self.during_commit.pass_through()
+                ids: list[EntryId] = []
+                for entry in entries:
+                    new: EntryId = entry.get("id") or f"n{len(self.lines)}"
+                    self.lines[new] = msgspec.json.encode(entry)
+                    self.parents[new] = self.leaf
+                    self.leaf = new
+                    ids.append(new)
+                self.origins.append(origin)
+                self.tell("append", origin, tuple(self.node(one) for one in ids))
+                return Appended(self.rev, self.leaf, tuple(ids))
+
+    async def navigate(
+        self,
+        target: EntryId | None,
+        *,
+        exact: bool = False,
+        summary: str | None = None,
+        label: str | None = None,
+        origin: Origin,
+        base_leaf: EntryId | msgspec.UnsetType | None = msgspec.UNSET,
+    ) -> Navigated:
+        await self._begin(base_leaf)
+        if target is not None and target not in self.lines:
+            raise EntryNotFound(target)
+        before, self.leaf = self.leaf, target
+        self.tell("navigate", origin, **{"from": before, "to": target})
+        return Navigated(self.rev, self.leaf, editor_text=None if exact else "text")
+
+    async def compact(
+        self,
+        *,
+        summary: str,
+        origin: Origin,
+        base_leaf: EntryId | msgspec.UnsetType | None = msgspec.UNSET,
+    ) -> Compacted:
+        await self._begin(base_leaf)
+        self.tell("compact", origin)
+        return Compacted(self.rev, self.leaf, entry="c1")
+
+    async def prepare_compaction(self) -> CompactionPreview:
+        return CompactionPreview(
+            first_kept="k",
+            is_split_turn=False,
+            summarised=("a",),
+            turn_prefix=(),
+            kept=("k",),
+            tokens_before=9,
+            tokens_kept=4,
+            previous_summary=False,
+            read_files=("r",),
+            modified_files=(),
+        )
+
+    async def fork(
+        self,
+        entry: EntryId | None,
+        *,
+        position: Literal["before", "at"] | None,
+        cwd: str | None,
+        origin: Origin,
+    ) -> Forked:
+        return Forked(session=self.handle, path=cwd, unsaved=True, editor_text="text")
+
+    async def clone(self, *, origin: Origin) -> Forked:
+        return Forked(session=self.handle, path=None, unsaved=True)
+
+    async def label(
+        self,
+        target: EntryId,
+        label: str | None,
+        *,
+        origin: Origin,
+        base_leaf: EntryId | msgspec.UnsetType | None = msgspec.UNSET,
+    ) -> Done:
+        if target not in self.lines:
+            raise EntryNotFound(target)
+        self.labels[target] = label
+        self.tell("label", origin, (self.node(target),), target=target, label=label)
+        return Done(self.rev, self.leaf)
+
+    async def rename(
+        self,
+        name: str | None,
+        *,
+        origin: Origin,
+        base_leaf: EntryId | msgspec.UnsetType | None = msgspec.UNSET,
+    ) -> Done:
+        raise RuntimeError(f"secret text about {name}")
+
+    async def edit_context(
+        self,
+        target: EntryId,
+        replacement: dict[str, Any] | Literal["restore"] | None,
+        *,
+        origin: Origin,
+        base_leaf: EntryId | msgspec.UnsetType | None = msgspec.UNSET,
+    ) -> Done:
+        return Done(self.rev, self.leaf)
+
+    async def tree(
+        self,
+        *,
+        around: EntryId | None,
+        after: EntryId | None,
+        before: EntryId | None,
+        count: int,
+        filter: str,  # noqa: A002
+    ) -> TreePage:
+        ids = list(self.lines)
+        begin = ids.index(after) + 1 if after is not None else 0
+        page = ids[begin : begin + count]
+        more = page[-1] if begin + count < len(ids) else None
+        nodes = tuple(self.node(one) for one in page)
+        return TreePage(self.rev, len(ids), nodes, before=None, after=more)
+
+    async def entries(
+        self,
+        *,
+        ids: Sequence[EntryId] | None,
+        branch: EntryId | None,
+        since: EntryId | None,
+        order: Literal["branch", "file"],
+        limit: int,
+        cursor: str | None,
+    ) -> EntriesPage:
+        if self.reading is not None:
+            await self.reading.pass_through()
+        wanted = list(self.lines) if ids is None else ids
+        return EntriesPage(self.rev, tuple(self.lines[one] for one in wanted), None)
+
+    async def context(
+        self,
+        entry: EntryId | msgspec.UnsetType | None,
+        *,
+        limit: int | None,
+        cursor: str | None,
+    ) -> ContextPage:
+        told = "leaf" if entry is msgspec.UNSET else entry
+        return ContextPage(
+            rev=self.rev,
+            messages=({"role": "user", "content": "\ud83d", "at": told},),
+            sources=("a",),
+            model=None,
+            thinking_level="off",
+            active_tools=None,
+            omitted=(("b", "edited"),),
+            cursor=None,
+        )
+
+    async def context_size(self) -> ContextSize:
+        return SIZE
+
+    async def context_sizes(self, entries: Sequence[EntryId]) -> dict[EntryId, ContextSize]:
+        return dict.fromkeys(entries, SIZE)
+
+    async def stats(self) -> Stats:
+        return Stats(self.rev, TOTALS, TOTALS)
+
+    async def check(self) -> Sequence[Problem]:
+        return list(self.problems)
+
+    async def line_numbers(self, entries: Sequence[EntryId]) -> dict[EntryId, int]:
+        return {entry: number for number, entry in enumerate(self.lines, 2)}
+
+
+class FakeSessions:
+    """All sessions, by handle."""
+
+    def __init__(self) -> None:
+        self.by_handle: dict[str, FakeSession] = {}
+        self.closed = False
+        self.asked: list[dict[str, Any]] = []
+
+    def add(self, handle: str, path: str | None = None) -> FakeSession:
+        self.by_handle[handle] = FakeSession(handle, path)
+        return self.by_handle[handle]
+
+    async def create(
+        self,
+        *,
+        cwd: str,
+        id: str | None = None,  # noqa: A002
+        name: str | None = None,
+        store: Literal["jsonl", "memory"] = "jsonl",
+        session_dir: str | None = None,
+        origin: Origin,
+    ) -> FakeSession:
+        self.asked.append({"cwd": cwd, "session_dir": session_dir, "origin": origin})
+        handle = id or f"s{len(self.by_handle)}"
+        if handle in self.by_handle:
+            raise SessionExists(handle)
+        return self.add(handle, f"{cwd}/{handle}.jsonl")
+
+    async def open(
+        self,
+        *,
+        path: str | None = None,
+        session: str | None = None,
+        latest_cwd: str | None = None,
+        session_dir: str | None = None,
+    ) -> FakeSession:
+        self.asked.append({"path": path, "session": session, "latest_cwd": latest_cwd})
+        for one in self.by_handle.values():
+            if one.path == path is not None or one.handle == session:
+                return one
+        if path is not None and path.endswith("foreign.jsonl"):
+            raise NotASession("it begins with something else.")
+        raise SessionNotFound(session or path or latest_cwd or "")
+
+    def get(self, session: str) -> FakeSession:
+        try:
+            return self.by_handle[session]
+        except KeyError:
+            raise SessionNotFound(session) from None
+
+    async def list(
+        self,
+        *,
+        cwd: str | None,
+        query: str | None,
+        limit: int,
+        cursor: str | None,
+        session_dir: str | None = None,
+    ) -> tuple[Sequence[ListedSession], str | None]:
+        return [
+            ListedSession(
+                session=one.handle,
+                path=one.path,
+                cwd="/p",
+                name=None,
+                first_message=None,
+                messages=len(one.lines),
+                created=None,
+                modified="2026-01-01T00:00:00.000Z",
+                parent_session=None,
+                open=len(one.subscribers),
+                unsaved=False,
+                last_external=None,
+            )
+            for one in self.by_handle.values()
+        ][:limit], None
+
+    @property
+    def open_sessions(self) -> Sequence[FakeSession]:
+        return list(self.by_handle.values())
+
+    async def aclose(self) -> None:
+        self.closed = True
