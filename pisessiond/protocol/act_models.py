@@ -50,7 +50,7 @@ class NavigateParams(LeafMutationParams):
     """Stand at that very entry, also when it is a user message (else its parent, as in pi)."""
     summarize: StrictBool = False
     """Have the branch that is left summarised."""
-    summary: StrictStr | None = Field(default=None, min_length=1)
+    summary: StrictStr | None = None
     """A summary of the branch that is left, already written."""
     custom_instructions: StrictStr | None = None
     """For the summarizer; with `summarize` only."""
@@ -76,7 +76,7 @@ class CompactParams(LeafMutationParams):
 
     custom_instructions: StrictStr | None = None
     """For the summarizer."""
-    summary: StrictStr | None = Field(default=None, min_length=1)
+    summary: StrictStr | None = None
     """A summary already written."""
     dry_run: Literal[True, "summary"] | None = None
     """True: what would be cut and kept. `summary`: the written summary too, unstored."""

@@ -178,7 +178,8 @@ class FakeSession:
                     ids.append(new)
                 self.origins.append(origin)
                 self.tell("append", origin, tuple(self.node(one) for one in ids))
-                return Appended(self.rev, self.leaf, tuple(ids))
+                done = Appended(self.rev, self.leaf, tuple(ids))
+        return done
 
     async def navigate(
         self,
@@ -194,7 +195,7 @@ class FakeSession:
         if target is not None and target not in self.lines:
             raise EntryNotFound(target)
         before, self.leaf = self.leaf, target
-        self.tell("navigate", origin, **{"from": before, "to": target})
+        self.tell("navigate", origin, (), **{"from": before, "to": target})
         return Navigated(self.rev, self.leaf, editor_text=None if exact else "text")
 
     async def compact(

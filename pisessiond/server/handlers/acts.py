@@ -39,6 +39,13 @@ def _base_leaf(params: LeafMutationParams) -> EntryId | msgspec.UnsetType | None
     return params.base_leaf if "base_leaf" in params.model_fields_set else msgspec.UNSET
 
 
+def _check_summary(summary: str | None) -> None:
+    # Not a constraint of the model: those make pydantic refuse half a surrogate pair, which a
+    # text cut by a JavaScript client may end with.
+    if summary == "":
+        raise invalid_params("summary", "it is empty")
+
+
 def _origin(connection: Connection, request_id: str | None) -> Origin:
     return connection.client.origin(request_id)
 
@@ -59,6 +66,7 @@ async def navigate(connection: Connection, params: NavigateParams) -> NavigateRe
     """Moves the leaf; with a given summary, tells of the branch that is left."""
     if params.dry_run:
         raise not_served("dryRun")
+    _check_summary(params.summary)
     if params.summarize and params.summary is None:
         raise no_summarizer()
     for member, given in (
@@ -89,6 +97,7 @@ async def compact(connection: Connection, params: CompactParams) -> CompactResul
     if params.dry_run is True:
         found = await session.prepare_compaction()
         return CompactResult(rev=session.rev, leaf=session.leaf, preview=conversion.preview(found))
+    _check_summary(params.summary)
     if params.summary is None or params.dry_run == "summary":
         raise no_summarizer()
     for member, value in (

@@ -1,0 +1,234 @@
+"""What each handler passes on to the service and answers of what it gives back."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from pisessiond.core.problems import Problem
+from pisessiond.protocol.methods import METHODS
+from tests.server.support import Running
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_initialize_announces_version_limits_and_methods(daemon: Running) -> None:
+    async with daemon.fresh() as client:
+        answer = await client.initialize()
+        assert answer["serverInfo"] == {"name": "pisessiond", "version": "9.9"}
+        announced = answer["capabilities"]["experimental"]["pisessiond"]
+        assert (announced["protocolVersion"], announced["build"]) == (1, "9.9")
+        assert announced["limits"]["message"] == 64 << 20
+        assert set(announced["methods"]) < set(METHODS)
+        assert "session/append" in announced["methods"]
+
+
+async def test_a_plain_editor_may_initialize_too(daemon: Running) -> None:
+    async with daemon.fresh() as client:
+        given = {"processId": 1, "capabilities": {}, "clientInfo": {"name": "Helix"}}
+        await client.call("initialize", given)
+        (status,) = (await client.call("daemon/status"))["clients"]
+        assert status["name"] == "Helix"
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "data"),
+    [
+        ({"protocolVersions": [2, 3]}, "VersionUnsupported", {"supported": [1]}),
+        ({"protocolVersions": []}, "VersionUnsupported", {"supported": [1]}),
+        ({"agentDir": "/another"}, "WrongAgentDir", {"address": "/there"}),
+    ],
+)
+async def test_initialize_says_what_would_do(
+    daemon: Running, options: dict[str, Any], kind: str, data: dict[str, Any]
+) -> None:
+    async with daemon.fresh() as client:
+        ours = {"protocolVersions": [1, 7], "client": {"id": "i", "name": "n"}, **options}
+        params = {"initializationOptions": {"pisessiond": ours}}
+        error = await client.refused("initialize", params)
+        assert error["data"] == {"kind": kind, **data}
+        await client.initialize(agentDir="/agent/../agent")
+
+
+async def test_status(daemon: Running) -> None:
+    async with daemon.client("a") as client:
+        await client.call("session/open", {"session": "s"})
+        status = await client.call("daemon/status")
+        assert (status["pid"], status["version"], status["log"]) == (os.getpid(), "9.9", None)
+        assert status["started"].endswith("Z")
+        assert status["uptime"] >= 0
+        assert status["memory"]["rss"] > 1 << 20
+        (session,) = status["sessions"]
+        assert (session["session"], session["rev"], session["subscribers"]) == ("s", 1, 1)
+        (connected,) = status["clients"]
+        assert (connected["id"], connected["transport"]) == ("a-id", "unix")
+        assert (connected["sessions"], connected["queuedBytes"]) == (["s"], 0)
+
+
+async def test_paths_of_a_client_start_at_its_folder(daemon: Running) -> None:
+    async with daemon.client(cwd="/home", sessionDir="/sessions") as client:
+        await client.call("session/create", {"cwd": "project", "id": "new"})
+        made = daemon.sessions.asked[-1]
+        assert (made["cwd"], made["session_dir"]) == ("/home/project", "/sessions")
+        assert (made["origin"].client, made["origin"].client_id) == ("test", "test-id")
+        await client.call("session/open", {"path": "project/new.jsonl"})
+        assert daemon.sessions.asked[-1]["path"] == "/home/project/new.jsonl"
+    async with daemon.client() as client:
+        error = await client.refused("session/create", {"cwd": "project"})
+        assert error["data"]["path"] == "cwd"
+
+
+async def test_creating_what_exists_is_refused(daemon: Running) -> None:
+    async with daemon.client() as client:
+        error = await client.refused("session/create", {"cwd": "/p", "id": "s"})
+        assert error["data"] == {"kind": "SessionExists"}
+
+
+async def test_list(daemon: Running) -> None:
+    async with daemon.client() as client:
+        answer = await client.call("session/list", {"limit": 5})
+        assert [one["session"] for one in answer["sessions"]] == ["s"]
+        assert answer["cursor"] is None
+        assert (await client.refused("session/list", {"watch": True}))["data"]["path"] == "watch"
+        assert (await client.refused("session/list", {"limit": 0}))["data"]["path"] == "limit"
+
+
+async def test_tree_and_entries(daemon: Running) -> None:
+    async with daemon.client() as client:
+        entries = [{"id": one} for one in ("a", "b", "c")]
+        await client.call("session/append", {"session": "s", "entries": entries})
+        page = await client.call("session/tree", {"session": "s", "count": 2})
+        assert [node["id"] for node in page["nodes"]] == ["a", "b"]
+        assert (page["total"], page["after"], "before" in page) == (3, "b", False)
+        assert page["nodes"][1]["parent"] == "a"
+        answer = await client.call("session/entries", {"session": "s", "ids": ["c", "a"]})
+        assert answer["entries"] == [{"id": "c"}, {"id": "a"}]
+
+
+async def test_context_of_the_leaf_of_an_entry_and_of_nothing(daemon: Running) -> None:
+    async with daemon.client() as client:
+        for given, told in (({}, "leaf"), ({"entry": "e"}, "e"), ({"entry": None}, None)):
+            page = await client.call("session/context", {"session": "s", **given})
+            assert page["messages"][0]["at"] == told
+        assert page["omitted"] == [{"id": "b", "reason": "edited"}]
+        assert page["thinkingLevel"] == "off"
+
+
+async def test_sizes(daemon: Running) -> None:
+    async with daemon.client() as client:
+        size = await client.call("session/contextSize", {"session": "s"})
+        assert (size["tokens"], size["source"], "parts" in size) == (12, "estimated", False)
+        many = await client.call("session/contextSize", {"session": "s", "entries": ["a", 7]})
+        assert many == {"sizes": {"a": size, "7": size}}
+
+
+async def test_stats_and_check(daemon: Running) -> None:
+    daemon.session().problems.append(Problem("badLine", "no JSON", line=3, offset=80))
+    async with daemon.client() as client:
+        stats = await client.call("session/stats", {"session": "s"})
+        assert stats["branch"]["tokens"]["cacheWrite"] == 4
+        assert stats["file"]["cost"] == 0.0000031
+        (problem,) = (await client.call("session/check", {"session": "s"}))["problems"]
+        assert (problem["kind"], problem["line"], problem["offset"]) == ("badLine", 3, 80)
+
+
+async def test_base_leaf_is_compared(daemon: Running) -> None:
+    async with daemon.client() as client:
+        await client.call("session/append", {"session": "s", "entry": {"id": "a"}})
+        params = {"session": "s", "entry": {"id": "b"}, "baseLeaf": None}
+        error = await client.refused("session/append", params)
+        assert error["data"] == {"kind": "LeafMoved", "leaf": "a", "rev": 2}
+        await client.call("session/append", {**params, "baseLeaf": "a"})
+        assert daemon.session().leaf == "b"
+
+
+async def test_navigate(daemon: Running) -> None:
+    async with daemon.client() as client:
+        await client.call("session/append", {"session": "s", "entry": {"id": "a"}})
+        await client.call("session/open", {"session": "s"})
+        moved = await client.call("session/navigate", {"session": "s", "target": None})
+        assert moved == {"rev": 3, "leaf": None, "editorText": "text"}
+        (change,) = (await client.receive())["params"]["changes"]
+        assert (change["kind"], change["from"], change["to"]) == ("navigate", "a", None)
+        error = await client.refused("session/navigate", {"session": "s", "target": "zz"})
+        assert error["data"] == {"kind": "EntryNotFound", "entry": "zz"}
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "data"),
+    [
+        ("session/navigate", {"summarize": True}, {"kind": "NoSummarizer", "choices": []}),
+        ("session/navigate", {"dryRun": True}, {"kind": "InvalidParams", "path": "dryRun"}),
+        ("session/navigate", {"summary": ""}, {"kind": "InvalidParams", "path": "summary"}),
+        (
+            "session/navigate",
+            {"customInstructions": "x"},
+            {"kind": "InvalidParams", "path": "customInstructions"},
+        ),
+        ("session/compact", {}, {"kind": "NoSummarizer", "choices": []}),
+        ("session/compact", {"summarizer": "x"}, {"kind": "NoSummarizer", "choices": []}),
+        ("session/compact", {"dryRun": "summary"}, {"kind": "NoSummarizer", "choices": []}),
+        ("session/fork", {"dryRun": True}, {"kind": "InvalidParams", "path": "dryRun"}),
+    ],
+)
+async def test_what_is_not_served_yet_is_refused_with_a_kind(
+    daemon: Running, method: str, params: dict[str, Any], data: dict[str, Any]
+) -> None:
+    target = {"target": None} if method == "session/navigate" else {}
+    async with daemon.client() as client:
+        error = await client.refused(method, {"session": "s", **target, **params})
+        assert error["data"] == data
+    assert daemon.session().rev == 1
+
+
+async def test_compact_written_and_tried(daemon: Running) -> None:
+    async with daemon.client() as client:
+        tried = await client.call("session/compact", {"session": "s", "dryRun": True})
+        assert (tried["rev"], tried["preview"]["firstKept"]) == (1, "k")
+        done = await client.call("session/compact", {"session": "s", "summary": "short"})
+        assert done == {"rev": 2, "leaf": None, "entry": "c1"}
+
+
+async def test_fork_and_clone(daemon: Running) -> None:
+    async with daemon.client(cwd="/home") as client:
+        forked = await client.call("session/fork", {"session": "s", "entry": "a", "cwd": "x"})
+        assert (forked["path"], forked["unsaved"]) == ("/home/x", True)
+        assert (forked["editorText"], forked["rev"]) == ("text", 1)
+        cloned = await client.call("session/clone", {"session": "s"})
+        assert (cloned["session"], "editorText" in cloned) == ("s", False)
+
+
+async def test_a_label_that_was_cleared_is_said_in_the_change(daemon: Running) -> None:
+    async with daemon.client() as client:
+        await client.call("session/append", {"session": "s", "entry": {"id": "a"}})
+        await client.call("session/open", {"session": "s"})
+        for label in ("x", None):
+            params = {"session": "s", "target": "a", "label": label}
+            await client.call("session/label", params)
+            (change,) = (await client.receive())["params"]["changes"]
+            assert (change["target"], change["label"]) == ("a", label)
+            assert change["nodes"][0]["label"] == label
+
+
+async def test_edit_context(daemon: Running) -> None:
+    async with daemon.client() as client:
+        for replacement in (None, "restore", {"content": "x"}):
+            params = {"session": "s", "target": "a", "replacement": replacement}
+            assert await client.call("session/editContext", params) == {"rev": 1, "leaf": None}
+        params = {"session": "s", "target": "a", "replacement": "other"}
+        assert (await client.refused("session/editContext", params))["code"] == -32602
+
+
+async def test_a_repeated_request_repeats_the_answer_and_not_the_act(daemon: Running) -> None:
+    params = {"session": "s", "entry": {"type": "custom"}, "requestId": "r1"}
+    async with daemon.client() as client:
+        first = await client.call("session/append", params)
+    async with daemon.client() as client:
+        assert await client.call("session/append", params) == first
+        error = await client.refused("session/append", {**params, "entry": {}})
+        assert error["data"]["path"] == "requestId"
+    async with daemon.client("another") as client:
+        assert (await client.call("session/append", params))["rev"] == 3
+    assert [one.request_id for one in daemon.session().origins] == ["r1", "r1"]
