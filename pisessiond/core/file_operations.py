@@ -18,8 +18,14 @@ class FileOperations:
     """The paths seen so far. It is filled while a preparation is made and not changed later."""
 
     read: set[str] = field(default_factory=set)
-    modified: set[str] = field(default_factory=set)
-    """Written and edited files; the lists do not tell the two apart."""
+    written: set[str] = field(default_factory=set)
+    edited: set[str] = field(default_factory=set)
+    """Edited files, and those that an earlier summary calls modified."""
+
+    @property
+    def modified(self) -> set[str]:
+        """Written and edited files together; the lists do not tell the two apart."""
+        return self.written | self.edited
 
     def add_message(self, message: Mapping[str, Any]) -> None:
         """Take in the calls of an assistant message, or those nested in a tool result."""
@@ -37,7 +43,7 @@ class FileOperations:
         if is_truthy(entry.get("fromHook")) or not isinstance(details, dict):
             return
         self.read.update(_paths(details.get("readFiles")))
-        self.modified.update(_paths(details.get("modifiedFiles")))
+        self.edited.update(_paths(details.get("modifiedFiles")))
 
     def _add_calls(self, calls: Any) -> None:
         for call in calls if isinstance(calls, list) else ():
@@ -49,8 +55,10 @@ class FileOperations:
                 continue
             if call.get("name") == "read":
                 self.read.add(path)
-            elif call.get("name") in ("write", "edit"):
-                self.modified.add(path)
+            elif call.get("name") == "write":
+                self.written.add(path)
+            elif call.get("name") == "edit":
+                self.edited.add(path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,141 @@
+"""The size of one entry, straight from its line.
+
+Sizing a whole file is what a client waits for after opening it, so ordinary messages take a fast
+road: msgspec decodes just the texts that count. Whatever has another shape is parsed in full and
+given to `tokens`; both roads give the same figures (tests compare them).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from pisessiond.core import kinds
+from pisessiond.core.javascript import NotJson, parse_json, stringify_length, utf16_length
+from pisessiond.core.projection import compaction_summary_message, entry_messages
+from pisessiond.core.tokens import IMAGE_CHARS, estimate_tokens, usage_tokens
+
+
+class Own(NamedTuple):
+    """What one entry weighs by itself, before any context edit."""
+
+    tokens: int
+    """Estimate of its message; of a compaction that of its summary; 0 without a message."""
+    usage: int
+    """What the provider measured up to this answer, in tokens; 0 when it tells nothing."""
+    parsed: dict[str, Any] | None
+    """The entry, where the size of a system prompt has to be kept; else None."""
+
+
+_NOTHING = Own(0, 0, None)
+
+
+class _Block(msgspec.Struct, gc=False):
+    type: str
+    text: str | None = None
+    thinking: str | None = None
+    name: str | None = None
+    arguments: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+class _Usage(msgspec.Struct, gc=False):
+    totalTokens: int = 0  # noqa: N815 - the file's own spelling
+
+
+class _Message(msgspec.Struct, gc=False):
+    content: str | list[_Block]
+    usage: _Usage | None = None
+    stopReason: str | None = None  # noqa: N815
+
+
+class _Line(msgspec.Struct, gc=False):
+    message: _Message
+
+
+_decode = msgspec.json.Decoder(_Line).decode
+_decode_arguments = msgspec.json.Decoder().decode
+_FAST = frozenset({kinds.USER, kinds.ASSISTANT, kinds.TOOL_RESULT})
+_WEIGHTLESS = frozenset(range(256)) - kinds.GIVES_MESSAGE
+
+
+def measure(kind: int, line: bytes) -> Own:
+    """The size of the entry on `line` (migrated), whose kind the index knows."""
+    if kind in _WEIGHTLESS:
+        return _NOTHING
+    if kind in _FAST:
+        try:
+            return _measure_fast(kind, _decode(line).message)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, _Odd):
+            pass
+    return measure_entry(kind, line)
+
+
+class _Odd(Exception):
+    """The message has a shape that the fast road does not know."""
+
+
+def _measure_fast(kind: int, message: _Message) -> Own:
+    content = message.content
+    if isinstance(content, str):
+        chars = 0 if kind == kinds.ASSISTANT else utf16_length(content)
+    elif kind == kinds.ASSISTANT:
+        chars = _assistant_chars(content)
+    else:
+        chars = _plain_chars(content)
+    usage = 0
+    if kind == kinds.ASSISTANT and message.usage is not None:
+        usage = message.usage.totalTokens
+        if usage <= 0:
+            raise _Odd
+        if message.stopReason in ("aborted", "error"):
+            usage = 0
+    return Own((chars + 3) // 4, usage, None)
+
+
+def _assistant_chars(content: list[_Block]) -> int:
+    chars = 0
+    for block in content:
+        kind = block.type
+        if kind == "text":
+            chars += _length(block.text)
+        elif kind == "thinking":
+            chars += _length(block.thinking)
+        elif kind == "toolCall":
+            if block.name is None or block.arguments is msgspec.UNSET:
+                raise _Odd
+            chars += utf16_length(block.name)
+            chars += stringify_length(_decode_arguments(block.arguments))
+    return chars
+
+
+def _plain_chars(content: list[_Block]) -> int:
+    chars = 0
+    for block in content:
+        if block.type == "text":
+            chars += _length(block.text)
+        elif block.type == "image":
+            chars += IMAGE_CHARS
+    return chars
+
+
+def _length(text: str | None) -> int:
+    if text is None:
+        raise _Odd
+    return utf16_length(text)
+
+
+def measure_entry(kind: int, line: bytes) -> Own:
+    """The same as `measure` by parsing the line in full."""
+    try:
+        entry = parse_json(line)
+    except NotJson:
+        return _NOTHING
+    if not isinstance(entry, dict):
+        return _NOTHING
+    if kind == kinds.COMPACTION:
+        return Own(estimate_tokens(compaction_summary_message(entry)), 0, entry)
+    messages = entry_messages(entry)
+    tokens = sum(estimate_tokens(message) for message in messages)
+    usage = usage_tokens(messages[0]) or 0 if kind == kinds.ASSISTANT and messages else 0
+    return Own(tokens, usage, entry if kind == kinds.SYSTEM else None)

@@ -1,0 +1,277 @@
+"""The context size at any entry, in constant time (SESSION-RULES section 5).
+
+Rows are sized once, in file order, as their lines are read (`extend`); running sums down each
+branch then answer for every entry. What the newest compaction cuts off is a difference of two
+sums, and a context edit is a correction computed once at the edit.
+
+Sums leave out system messages, because the projection replays those into one, and compactions,
+because only the newest counts.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pisessiond.core import kinds
+from pisessiond.core.index import NONE, Index, State
+from pisessiond.core.measuring import Own
+from pisessiond.core.projection import Entry, project_entry
+from pisessiond.core.system_state import EMPTY, SystemState, replay
+from pisessiond.core.tokens import estimate_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The context size at one entry, in tokens."""
+
+    tokens: int
+    """The figure that counts: `measured` where there is one, else `estimated`
+    (pi: `estimateProjectedContextTokens`)."""
+    estimated: int
+    """Every message estimated, the system part once, as replayed."""
+    measured: int | None
+    """The provider's count at the newest answer plus estimates after it; None when there is no
+    answer since the newest compaction or context edit."""
+    usage_row: int
+    """The row of that answer; NONE without one."""
+
+
+class Sizes:
+    """Sizes of the rows of one index; complete when `known` equals the index's length."""
+
+    def __init__(self, index: Index, read_entry: Callable[[int], Entry]) -> None:
+        """`read_entry` reads a row's body: needed for the targets of context edits only."""
+        self._index = index
+        self._read_entry = read_entry
+        self.own = array("q")
+        """A row's own estimate in tokens."""
+        self._total = array("q")
+        self._usage = array("i")
+        self._measured: dict[int, int] = {}
+        self._systems: dict[int, SystemState] = {}
+        self._system_sums: dict[int, int] = {}
+        self._system_bodies: dict[int, dict[str, Any]] = {}
+        self._corrections: dict[int, int] = {NONE: 0}
+        self._walked: dict[int, int] = {}
+
+    @property
+    def known(self) -> int:
+        """How many rows were sized so far, in file order."""
+        return len(self.own)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every row's size can be asked for."""
+        return len(self._total) == len(self._index)
+
+    def extend(self, sized: Iterable[Own]) -> None:
+        """Take in the own sizes of the next rows in file order."""
+        index = self._index
+        if index.order is not None and not self.is_complete:
+            for own in sized:
+                self._keep(own)
+            if self.known == len(index):
+                self._sum_in_tree_order()
+            return
+        start = self.known
+        for own in sized:
+            self._keep(own)
+        self._total.extend([0] * (self.known - start))
+        self._usage.extend([NONE] * (self.known - start))
+        for row in range(start, self.known):
+            self._sum(row)
+
+    def _keep(self, own: Own) -> None:
+        row = len(self.own)
+        self.own.append(own.tokens)
+        if own.usage:
+            self._measured[row] = own.usage
+        if own.parsed is not None:
+            self._system_bodies[row] = own.parsed
+
+    def _sum_in_tree_order(self) -> None:
+        count = self.known
+        self._total = array("q", [0]) * count
+        self._usage = array("i", [NONE]) * count
+        for row in self._index.in_order():
+            self._sum(row)
+
+    def _sum(self, row: int) -> None:
+        index = self._index
+        kind = index.kind[row]
+        parent = index.parent[row]
+        above = self._total[parent] if parent != NONE else 0
+        if kind in (kinds.SYSTEM, kinds.COMPACTION):
+            self._total[row] = above
+            self._enter_system(row, kind, parent)
+        else:
+            self._total[row] = above + self.own[row]
+        if row in self._measured:
+            self._usage[row] = row
+        elif parent != NONE:
+            self._usage[row] = self._usage[parent]
+
+    def _enter_system(self, row: int, kind: int, parent: int) -> None:
+        body = self._system_bodies.pop(row, {})
+        state = self._index.state_at(parent)
+        if kind == kinds.COMPACTION:
+            message = body.get("systemMessage")
+            self._systems[row] = replay(EMPTY, message) if isinstance(message, dict) else EMPTY
+        else:
+            message = body.get("message")
+            before = self._system_at(state)
+            self._systems[row] = replay(before, message) if isinstance(message, dict) else before
+            self._system_sums[row] = self._system_sum(state) + self.own[row]
+
+    def _system_at(self, state: State) -> SystemState:
+        row = self._deeper(state.system, state.compaction)
+        return self._systems[row] if row != NONE else EMPTY
+
+    def _system_sum(self, state: State) -> int:
+        """The system messages on the whole branch, each estimated by itself."""
+        return self._system_sums[state.system] if state.system != NONE else 0
+
+    def _deeper(self, a: int, b: int) -> int:
+        """Whichever of two rows on one branch is further down; NONE is above all."""
+        if a == NONE or b == NONE:
+            return max(a, b)
+        return a if self._index.depth[a] >= self._index.depth[b] else b
+
+    # Asking ------------------------------------------------------------------------------------
+
+    def at(self, row: int) -> Size:
+        """The context size if one stood at `row`; NONE is before the first entry."""
+        if row == NONE:
+            return Size(0, 0, None, NONE)
+        index = self._index
+        state = index.state_at(row)
+        estimated = self._estimate(row, state)
+        usage_row = self._usage[row]
+        barrier = self._deeper(state.compaction, state.edit)
+        if usage_row == NONE or self._deeper(usage_row, barrier) == barrier:
+            return Size(estimated, estimated, None, NONE)
+        after = self._total[row] - self._total[usage_row]
+        after += self._system_sum(state) - self._system_sum(index.state_at(usage_row))
+        measured = self._measured[usage_row] + after
+        return Size(measured, estimated, measured, usage_row)
+
+    def is_instant(self, row: int) -> bool:
+        """Whether `at(row)` needs no body: no edit is on the branch, or it was asked before."""
+        if row == NONE:
+            return True
+        state = self._index.state_at(row)
+        if state.edit == NONE:
+            return True
+        if self._index.has_forward_edit:
+            return row in self._walked
+        return self._deeper(state.compaction, state.edit) in self._corrections
+
+    def usage_at(self, row: int) -> int:
+        """The row of the nearest answer with a measured usage, `row` included; NONE without."""
+        return self._usage[row]
+
+    def system_at(self, row: int) -> SystemState:
+        """The system message as replayed at `row`."""
+        return self._system_at(self._index.state_at(row))
+
+    def _estimate(self, row: int, state: State) -> int:
+        index = self._index
+        if index.has_forward_edit and state.edit != NONE:
+            if row not in self._walked:
+                self._walked[row] = self._estimate_by_walking(row)
+            return self._walked[row]
+        compaction = state.compaction
+        tokens = self._total[row] + self._system_at(state).tokens
+        if compaction != NONE:
+            tokens += self.own[compaction] - self._total_above(first_kept_row(index, compaction))
+        if state.edit != NONE:
+            tokens += self._correction(self._deeper(compaction, state.edit))
+        return tokens
+
+    def _total_above(self, row: int) -> int:
+        """The sum down to the row above `row`; a compaction adds nothing to it itself."""
+        if self._index.kind[row] == kinds.COMPACTION:
+            return self._total[row]
+        parent = self._index.parent[row]
+        return self._total[parent] if parent != NONE else 0
+
+    def _correction(self, row: int) -> int:
+        """What the edits selected at `row` (a compaction or an edit) add or take, in tokens."""
+        known = self._corrections.get(row)
+        if known is None:
+            known = sum(self._change(target, edit) for target, edit in self._edits_at(row).items())
+            self._corrections[row] = known
+        return known
+
+    def _edits_at(self, row: int) -> dict[int, int]:
+        """Selected targets and the newest selected edit of each."""
+        index = self._index
+        compaction = index.state_at(row).compaction
+        first = first_kept_row(index, compaction) if compaction != NONE else NONE
+        floor = index.depth[first] if first != NONE else 0
+        edits: dict[int, int] = {}
+        edit = index.state_at(row).edit
+        while edit != NONE and index.depth[edit] >= floor:
+            target = index.find(index.notes.get(edit))
+            if target is not None and index.depth[target] >= floor and target not in edits:
+                edits[target] = edit
+            above = index.parent[edit]
+            edit = index.state_at(above).edit
+        return edits
+
+    def _change(self, target: int, edit: int) -> int:
+        messages = project_entry(self._read_entry(target), self._read_entry(edit))
+        return sum(estimate_tokens(message) for message in messages) - self.own[target]
+
+    def _estimate_by_walking(self, row: int) -> int:
+        """The estimate the slow way, for edits whose target does not stand above them."""
+        index = self._index
+        selected = select_rows(index, row)
+        edits = {
+            index.find(index.notes.get(at)): at
+            for at in selected
+            if index.kind[at] == kinds.CONTEXT_EDIT
+        }
+        tokens = 0
+        system = EMPTY
+        for position, at in enumerate(selected):
+            edit = edits.get(at)
+            kind = index.kind[at]
+            if kind == kinds.COMPACTION and position > 0:
+                continue
+            if kind not in (kinds.SYSTEM, kinds.COMPACTION) and edit is None:
+                tokens += self.own[at]
+                continue
+            change = self._read_entry(edit) if edit is not None else None
+            for message in project_entry(self._read_entry(at), change):
+                if message.get("role") == "system":
+                    system = replay(system, message)
+                else:
+                    tokens += estimate_tokens(message)
+        return tokens + system.tokens
+
+
+def first_kept_row(index: Index, compaction: int) -> int:
+    """The row from which a compaction keeps; the compaction itself when it keeps nothing."""
+    kept = index.find(index.notes.get(compaction))
+    if kept is None or not index.is_ancestor(kept, compaction):
+        return compaction
+    return kept
+
+
+def select_rows(index: Index, row: int) -> list[int]:
+    """The rows that the newest compaction leaves at `row`, it first (pi: `buildContextEntries`)."""
+    if row == NONE:
+        return []
+    compaction = index.state_at(row).compaction
+    if compaction == NONE:
+        return index.branch(row)
+    first = first_kept_row(index, compaction)
+    selected = [compaction]
+    if first != compaction:
+        kept = index.branch(index.parent[compaction], above=index.parent[first])
+        selected += [at for at in kept if index.kind[at] != kinds.SYSTEM]
+    return selected + index.branch(row, above=compaction)

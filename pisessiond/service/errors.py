@@ -1,0 +1,94 @@
+"""What the session service refuses, besides what the rules themselves refuse (core.errors)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pisessiond.service.types import EntryId
+
+
+class ServiceError(Exception):
+    """Base of the service's refusals. Nothing was changed when one is raised."""
+
+
+class SessionNotFound(ServiceError):
+    """No session has that handle or path."""
+
+    def __init__(self, session: str) -> None:
+        super().__init__("No such session is open or on disk; list them with session/list.")
+        self.session = session
+
+
+class AmbiguousSession(ServiceError):
+    """Several files carry this session id."""
+
+    def __init__(self, session: str, paths: Sequence[str]) -> None:
+        super().__init__(f"{len(paths)} files carry the id {session!r}; open one by its path.")
+        self.session = session
+        self.paths = tuple(paths)
+
+
+class SessionExists(ServiceError):
+    """A session with that id or at that path is there already."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"A session {what!r} exists already; open it or choose another id.")
+        self.what = what
+
+
+class LeafMoved(ServiceError):
+    """The caller's `base_leaf` is not where the session stands (compare-and-set)."""
+
+    def __init__(self, leaf: EntryId | None, rev: int) -> None:
+        super().__init__(f"The leaf has moved to {leaf!r}; look at what changed, then try again.")
+        self.leaf = leaf
+        self.rev = rev
+
+
+class Busy(ServiceError):
+    """Another operation holds the session."""
+
+    def __init__(self, operation: str, client: str) -> None:
+        super().__init__(f"The session is busy: {client} runs {operation}; wait or cancel it.")
+        self.operation = operation
+        self.client = client
+
+
+class InvalidRequest(ServiceError):
+    """A parameter has the right shape but no meaning here."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+
+
+class ReadOnly(ServiceError):
+    """The session can be read but not written."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"This session is read-only: {reason}")
+        self.reason = reason
+
+
+class Unreadable(ServiceError):
+    """The session is there, but the system does not let the daemon read it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The session cannot be read ({reason}); look at its permissions.")
+        self.reason = reason
+
+
+class Degraded(ServiceError):
+    """A write failed and was taken back; memory and leaf are as before."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The write failed ({reason}) and was taken back; try again.")
+        self.reason = reason
+
+
+class FileChanged(ServiceError):
+    """Another program changed what had been read, so that the act could not be decided."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"Another program changed the session file ({reason}); open it anew.")
+        self.reason = reason

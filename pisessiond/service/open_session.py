@@ -1,0 +1,401 @@
+"""What clients can do to an open session and ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from msgspec import UNSET, UnsetType
+
+from pisessiond.core import kinds
+from pisessiond.core.changes import (
+    Destination,
+    Draft,
+    destination,
+    draft_all,
+    fork_point,
+    is_same_entry,
+)
+from pisessiond.core.errors import DuplicateEntry, InvalidEntry
+from pisessiond.core.fork import all_lines, branch_lines
+from pisessiond.core.index import NONE
+from pisessiond.core.lines import EntryId
+from pisessiond.core.problems import Problem
+from pisessiond.core.session import Session
+from pisessiond.service import reading
+from pisessiond.service.errors import InvalidRequest, LeafMoved
+from pisessiond.service.nodes import make_nodes, make_size
+from pisessiond.service.session_queue import Act, Plan, SessionQueue
+from pisessiond.service.types import (
+    Appended,
+    Compacted,
+    CompactionPreview,
+    ContextPage,
+    ContextSize,
+    Done,
+    EntriesPage,
+    Forked,
+    Navigated,
+    Origin,
+    Stats,
+    TreePage,
+)
+
+BaseLeaf = EntryId | None | UnsetType
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """The contents of a session that a fork begins."""
+
+    lines: list[bytes]
+    cwd: str | None
+    """None: the same as the source's."""
+    parent_session: str | None
+    folder: str | None
+    """Where the source's file is; the new one goes beside it, unless it has another `cwd`."""
+
+
+def leaves(draft: Draft, left: EntryId | None, target: EntryId | None) -> bool:
+    """Whether moving from `left` to `target` leaves entries behind, so that a summary has words."""
+    return left is not None and not draft.is_on_branch(left, target)
+
+
+class Nursery(Protocol):
+    """Whoever makes new sessions out of lines."""
+
+    async def begin(self, new: NewSession) -> tuple[str, str | None, bool]:
+        """Handle, path and whether it is unsaved, of the session made."""
+        ...
+
+
+class OpenSession(SessionQueue):
+    """A session that is held open for any number of clients."""
+
+    nursery: Nursery
+
+    # Acts --------------------------------------------------------------------------------------
+
+    async def append(
+        self,
+        entries: Sequence[dict[str, Any]],
+        *,
+        origin: Origin,
+        base_leaf: BaseLeaf = UNSET,
+        detached: bool = False,
+    ) -> Appended:
+        """Append entries one under the other; a retry with known ids and bodies changes nothing.
+
+        Raises:
+            InvalidEntry: one of them is not what pi could read back.
+            DuplicateEntry: an id is taken by another body.
+        """
+        new = [entry for entry in entries if not await self._is_stored(entry)]
+        ids = [entry.get("id") for entry in entries]
+        if not new:
+            return Appended(self.rev, self.leaf, tuple(str(i) for i in ids))
+
+        def decide(draft: Draft) -> Plan:
+            added = draft_all(draft, new, detached=detached)
+            return Plan("append", [item.head.id for item in added])
+
+        act = await self.act(decide, origin, base_leaf)
+        given = iter(act.plan.value if act.plan else ())
+        known = {id(entry) for entry in new}
+        result = tuple(next(given) if id(entry) in known else entry["id"] for entry in entries)
+        return Appended(act.rev, act.leaf, result)
+
+    async def _is_stored(self, given: dict[str, Any]) -> bool:
+        entry_id = given.get("id")
+        if not isinstance(entry_id, str):
+            return False
+        row = self.session.index.find(entry_id)
+        if row is None:
+            return False
+        stored = await self.ask(lambda session: session.entry(row))
+        if not is_same_entry(given, stored):
+            raise DuplicateEntry(entry_id)
+        return True
+
+    async def navigate(
+        self,
+        target: EntryId | None,
+        *,
+        exact: bool = False,
+        summary: str | None = None,
+        label: str | None = None,
+        origin: Origin,
+        base_leaf: BaseLeaf = UNSET,
+    ) -> Navigated:
+        """Move the leaf as pi's `/tree` does, or with `exact` to the very entry.
+
+        With a summary, a branch summary is appended at the new place; a label goes to it, or to
+        the target without one.
+
+        Raises:
+            EntryNotFound: the target is not there.
+        """
+        place = await self._destination(target, exact=exact)
+
+        def decide(draft: Draft) -> Plan:
+            left = draft.leaf
+            details = {"from": left, "to": place.leaf}
+            if not exact and target == left:
+                place_leaf, text = left, None
+            else:
+                place_leaf, text = place.leaf, place.editor_text
+            draft.move(place_leaf)
+            added = None
+            if summary is not None and place_leaf != left and leaves(draft, left, target):
+                added = draft.summarise_branch(summary, left).head.id
+            labelled = added if added is not None else target
+            if label is not None and labelled is not None:
+                draft.label(labelled, label)
+            return Plan("navigate", (text, added), details)
+
+        act = await self.act(decide, origin, base_leaf)
+        text, added = act.plan.value if act.plan else (None, None)
+        return Navigated(act.rev, act.leaf, text, added)
+
+    async def _destination(self, target: EntryId | None, *, exact: bool) -> Destination:
+        session = self.session
+        row = session.row_of(target)
+        if exact or row == NONE:
+            return Destination(target, None)
+        entry = None
+        if session.index.kind[row] in (kinds.USER, kinds.CUSTOM_MESSAGE):
+            entry = await self.ask(lambda current: current.entry(row))
+        return destination(self.session, row, entry)
+
+    async def compact(
+        self, *, summary: str, origin: Origin, base_leaf: BaseLeaf = UNSET
+    ) -> Compacted:
+        """Append a compaction with a given summary, cut as pi would cut now.
+
+        Raises:
+            NothingToCompact: there is nothing to summarise.
+            LeafMoved: the leaf moved while the cut was being prepared.
+        """
+        session = await self.sized()
+        leaf = session.leaf_id
+        preparation = await self.ask(lambda current: reading.prepared(current, session.leaf))
+
+        def decide(draft: Draft) -> Plan:
+            if draft.leaf != leaf or draft.session is not session:
+                raise LeafMoved(draft.leaf, self.rev)
+            return Plan("compact", draft.compact(preparation, summary).head.id)
+
+        act = await self.act(decide, origin, base_leaf)
+        return Compacted(act.rev, act.leaf, act.plan.value if act.plan else None)
+
+    async def label(
+        self, target: EntryId, label: str | None, *, origin: Origin, base_leaf: BaseLeaf = UNSET
+    ) -> Done:
+        """Set or clear (None or empty) the label of an entry."""
+
+        def decide(draft: Draft) -> Plan:
+            draft.label(target, label)
+            return Plan("label", details={"target": target, "label": label or None})
+
+        act = await self.act(decide, origin, base_leaf)
+        return Done(act.rev, act.leaf)
+
+    async def rename(
+        self, name: str | None, *, origin: Origin, base_leaf: BaseLeaf = UNSET
+    ) -> Done:
+        """Set or clear (None or empty) the session's name."""
+
+        def decide(draft: Draft) -> Plan:
+            new = draft.rename(name)
+            return Plan("rename", details={"name": new.entry["name"] or None})
+
+        act = await self.act(decide, origin, base_leaf)
+        return Done(act.rev, act.leaf)
+
+    async def edit_context(
+        self,
+        target: EntryId,
+        replacement: dict[str, Any] | Literal["restore"] | None,
+        *,
+        origin: Origin,
+        base_leaf: BaseLeaf = UNSET,
+    ) -> Done:
+        """Take an entry out of the context (None), replace its content, or put the original back.
+
+        Raises:
+            EntryNotFound, NotOnBranch: the target is not on the active branch.
+            InvalidEntry: the target gives the model nothing that could be edited.
+        """
+        if replacement == "restore":
+            body = await self._original_content(target)
+            replacement = {"content": body}
+        given = {"type": "context_edit", "targetId": target, "replacement": replacement}
+
+        def decide(draft: Draft) -> Plan:
+            new = draft.add(given)
+            details = {"target": target, "replacement": new.entry["replacement"]}
+            return Plan("edit", details=details)
+
+        act = await self.act(decide, origin, base_leaf)
+        return Done(act.rev, act.leaf)
+
+    async def _original_content(self, target: EntryId) -> Any:
+        row = self.session.row_of(target)
+        entry = await self.ask(lambda session: session.entry(row))
+        holder = entry.get("message") if entry.get("type") == "message" else entry
+        content = holder.get("content") if isinstance(holder, dict) else None
+        return [] if content is None else content
+
+    async def fork(
+        self,
+        entry: EntryId | None,
+        *,
+        position: Literal["before", "at"] | None,
+        cwd: str | None,
+        origin: Origin,
+    ) -> Forked:
+        """Begin a new session from the path to an entry, or of everything in another `cwd`.
+
+        Raises:
+            InvalidEntry: it was to begin before something that is no user message.
+            InvalidRequest: a position was given without an entry.
+        """
+        if entry is None and position == "before":
+            raise InvalidRequest("position", "before needs an entry.")
+        if entry is None and cwd is not None:
+            lines = await self.ask(all_lines)
+            return await self._begin(lines, cwd, None, origin)
+        row = self.session.row_of(entry) if entry is not None else self.session.leaf
+        where = position or ("before" if entry is not None else "at")
+        text = None
+        if where == "before":
+            if self.session.index.kind[row] != kinds.USER:
+                raise InvalidEntry("only a user message can be forked before; say at", "position")
+            body = await self.ask(lambda session: session.entry(row))
+            point = fork_point(self.session, row, body, where)
+            row, text = point.row, point.editor_text
+        lines = await self.ask(lambda session: branch_lines(session, row, self._free_id))
+        return await self._begin(lines, cwd, text, origin)
+
+    async def clone(self, *, origin: Origin) -> Forked:
+        """Begin a new session that holds the active branch."""
+        return await self.fork(None, position="at", cwd=None, origin=origin)
+
+    def _free_id(self, is_taken: Any) -> str:
+        while True:
+            entry_id = self.clock.new_id()
+            if not is_taken(entry_id):
+                return entry_id
+
+    async def _begin(
+        self, lines: list[bytes], cwd: str | None, text: str | None, origin: Origin
+    ) -> Forked:
+        source_cwd = self.session.cwd
+        new = NewSession(
+            lines=lines,
+            cwd=cwd or (source_cwd if isinstance(source_cwd, str) else None),
+            parent_session=self.path,
+            folder=None if cwd else self.path,
+        )
+        handle, path, unsaved = await self.nursery.begin(new)
+        self.tell_fork(handle, path, origin)
+        return Forked(handle, path, unsaved, text)
+
+    # Questions ---------------------------------------------------------------------------------
+
+    async def prepare_compaction(self) -> CompactionPreview:
+        """What compacting at the leaf would do. Raises: NothingToCompact."""
+        await self.sized()
+        return await self.ask(lambda s: reading.compaction_preview(s, s.leaf))
+
+    async def tree(
+        self,
+        *,
+        around: EntryId | Literal["leaf"] | None,
+        after: EntryId | None,
+        before: EntryId | None,
+        count: int,
+        filter: str,  # noqa: A002 - the protocol's word
+    ) -> TreePage:
+        """A page of nodes; see `reading.tree_page`."""
+        middle = self.leaf if around == "leaf" else around
+        return await self.ask(
+            lambda session: reading.tree_page(
+                session,
+                self.rev,
+                around=middle,
+                after=after,
+                before=before,
+                count=count,
+                filter_name=filter,
+            )
+        )
+
+    async def entries(
+        self,
+        *,
+        ids: Sequence[EntryId] | None,
+        branch: EntryId | Literal["leaf"] | None,
+        since: EntryId | None,
+        order: Literal["branch", "file"],
+        limit: int,
+        cursor: str | None,
+    ) -> EntriesPage:
+        """A page of bodies; see `reading.entries_page`."""
+        end = self.leaf if branch == "leaf" or branch is None else branch
+        return await self.ask(
+            lambda session: reading.entries_page(
+                session,
+                self.rev,
+                ids=ids,
+                branch=end,
+                since=since,
+                order=order,
+                limit=limit,
+                cursor=cursor,
+            )
+        )
+
+    async def context(
+        self, entry: EntryId | UnsetType | None, *, limit: int | None, cursor: str | None
+    ) -> ContextPage:
+        """The projection at an entry; UNSET asks for the leaf, None for before the first entry."""
+        row = self.session.leaf if entry is UNSET else self.session.row_of(entry)
+        return await self.ask(
+            lambda s: reading.context_page(s, self.rev, row, limit=limit, cursor=cursor)
+        )
+
+    async def context_size(self) -> ContextSize:
+        """The context size at the leaf, as soon as it is known."""
+        session = await self.sized()
+        return await self._size(session, session.leaf)
+
+    async def context_sizes(self, entries: Sequence[EntryId]) -> dict[EntryId, ContextSize]:
+        """The context size at each of these entries."""
+        session = await self.sized()
+        return {entry: await self._size(session, session.row_of(entry)) for entry in entries}
+
+    async def _size(self, session: Session, row: int) -> ContextSize:
+        state = session.index.state_at(row)
+        if state.edit == NONE:
+            return make_size(session, row)
+        # The targets of context edits have to be read the first time.
+        return await self.ask(lambda _: make_size(session, row))
+
+    async def stats(self) -> Stats:
+        """Totals of the active branch and of the whole file."""
+        return await self.ask(lambda session: reading.stats(session, self.rev, session.leaf))
+
+    async def check(self) -> Sequence[Problem]:
+        """Everything in the file that could not be taken as it stands."""
+        await self.look()
+        return tuple(self.session.problems)
+
+    async def nodes(self, entries: Sequence[EntryId]) -> Any:
+        """Nodes of some entries."""
+        rows = [self.session.row_of(entry) for entry in entries]
+        return await self.ask(lambda session: make_nodes(session, rows))
+
+
+__all__ = ["Act", "NewSession", "Nursery", "OpenSession"]

@@ -1,0 +1,534 @@
+"""The queue of one open session, its subscribers and its revisions.
+
+Every change goes through one queue. The path of a commit:
+
+1. staged on the event loop: the act is decided on a `Draft`, against the session as it will be;
+2. written and synced in a worker, the loop being free meanwhile; acts that wait share one sync;
+3. committed on the loop in one step: index, leaf, `rev`, the answer, and what subscribers are told.
+
+If another program wrote first, its lines are taken in and the acts are decided anew. Questions
+(`reading.py`) do not queue; they see the session as it was last committed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+import anyio
+import anyio.lowlevel
+from msgspec import UNSET, UnsetType
+
+from pisessiond.core import kinds
+from pisessiond.core.changes import Draft, NewEntry
+from pisessiond.core.errors import SessionError
+from pisessiond.core.flush import FlushRule, calls_for_flush
+from pisessiond.core.index import NeedsRebuild
+from pisessiond.core.javascript import NotJson, parse_json
+from pisessiond.core.lines import EntryId, Head, OddLine, read_line
+from pisessiond.core.problems import Problem
+from pisessiond.core.session import BodyMismatch, Session
+from pisessiond.service.errors import (
+    FileChanged,
+    LeafMoved,
+    ReadOnly,
+    ServiceError,
+    SessionNotFound,
+)
+from pisessiond.service.loading import Loaded, load, migrated_lines
+from pisessiond.service.nodes import make_node, make_size
+from pisessiond.service.storing import in_worker
+from pisessiond.service.types import (
+    EXTERNAL,
+    Change,
+    ChangeKind,
+    ContextSize,
+    Node,
+    Origin,
+    SessionChange,
+    Snapshot,
+    Subscriber,
+)
+from pisessiond.storage.base import SessionLog, StoredLine
+
+T = TypeVar("T")
+
+_BATCH = 256
+"""Acts that share one write at most."""
+
+_SLICE = 1_024
+"""Entries sized in one go while the rest of the daemon waits for its turn."""
+
+
+@dataclass(slots=True)
+class Plan:
+    """What an act decided: told to subscribers once its entries are stored."""
+
+    kind: ChangeKind
+    value: Any = None
+    """What the act answers with, besides rev and leaf."""
+    details: dict[str, Any] = field(default_factory=dict)
+    touched: tuple[EntryId, ...] = ()
+    """Older entries whose nodes look different now."""
+
+
+@dataclass(slots=True)
+class Act:
+    """A change that waits for its turn."""
+
+    decide: Callable[[Draft], Plan]
+    origin: Origin
+    base_leaf: EntryId | UnsetType | None
+    done: anyio.Event = field(default_factory=anyio.Event)
+    started: bool = False
+    abandoned: bool = False
+    plan: Plan | None = None
+    entries: tuple[NewEntry, ...] = ()
+    leaf: EntryId | None = None
+    rev: int = 0
+    error: Exception | None = None
+
+    def fail(self, error: Exception) -> None:
+        self.error = error
+        self.done.set()
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """What an open session needs from the world, handed in so that tests can wind it."""
+
+    now_iso: Callable[[], str]
+    new_id: Callable[[], str]
+    next_epoch: Callable[[], str]
+
+
+class SessionQueue:
+    """One session's single writer, and whoever wants to hear of its changes."""
+
+    def __init__(self, handle: str, loaded: Loaded, flush: FlushRule, clock: Clock) -> None:
+        self.handle = handle
+        self.flush = flush
+        self.clock = clock
+        self.epoch = clock.next_epoch()
+        self.rev = 1
+        self.last_external: str | None = None
+        self.subscribers: dict[Subscriber, None] = {}
+        self.is_gone = False
+        self._adopt(loaded)
+        self._acts: deque[Act] = deque()
+        self._wake = anyio.Event()
+        self._sized = anyio.Event()
+        self._client_moved = False
+        self.ended = anyio.Event()
+        """Set when `run` is over."""
+        self._scope: anyio.CancelScope | None = None
+        self._lock = anyio.Lock()
+        """Held by whoever changes the session or uses the log for more than reading lines."""
+
+    def _adopt(self, loaded: Loaded) -> None:
+        self.session: Session = loaded.session
+        self.log: SessionLog = loaded.log
+        self._early_size: ContextSize | None = loaded.size
+
+    @property
+    def path(self) -> str | None:
+        """Its real path, the planned one while unsaved; None in memory only."""
+        return self.log.path
+
+    @property
+    def leaf(self) -> EntryId | None:
+        return self.session.leaf_id
+
+    @property
+    def is_unsaved(self) -> bool:
+        return not self.log.is_flushed
+
+    @property
+    def read_only(self) -> str | None:
+        """Why nothing can be written; None when it can."""
+        return "a newer pi wrote it; update pisessiond." if self.session.is_newer else None
+
+    # Subscribing -------------------------------------------------------------------------------
+
+    def subscribe(self, subscriber: Subscriber) -> Snapshot:
+        """Tell `subscriber` of every later change; the snapshot is of this very moment."""
+        self.subscribers[subscriber] = None
+        return self.snapshot()
+
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        self.subscribers.pop(subscriber, None)
+
+    def snapshot(self) -> Snapshot:
+        session = self.session
+        return Snapshot(
+            session=self.handle,
+            path=self.path,
+            header=session.header,
+            epoch=self.epoch,
+            rev=self.rev,
+            leaf=session.leaf_id,
+            unsaved=self.is_unsaved,
+            read_only=self.read_only,
+            last_external=self.last_external,
+            name=session.name,
+            entry_count=session.index.count,
+            context_size=self.leaf_size(),
+            problems=tuple(session.problems),
+        )
+
+    def leaf_size(self) -> ContextSize | None:
+        """The context size at the leaf as far as it is known now."""
+        sizes, leaf = self.session.sizes, self.session.leaf
+        if not sizes.is_complete:
+            return self._early_size
+        return make_size(self.session, leaf) if sizes.is_instant(leaf) else None
+
+    def tell_fork(self, session: str, path: str | None, origin: Origin) -> None:
+        """Tell everyone that a new session was begun from this one."""
+        base = self.rev
+        self.rev += 1
+        self._publish(base, [Change("fork", origin, details={"session": session, "path": path})])
+
+    def _publish(self, base: int, changes: Sequence[Change]) -> None:
+        change = SessionChange(
+            session=self.handle,
+            epoch=self.epoch,
+            base=base,
+            rev=self.rev,
+            changes=tuple(changes),
+            leaf=self.leaf,
+            context_size=self.leaf_size(),
+        )
+        for subscriber in list(self.subscribers):
+            subscriber.session_changed(change)
+
+    def _reset(self, reason: str) -> None:
+        self.epoch = self.clock.next_epoch()
+        self.rev = 1
+        for subscriber in list(self.subscribers):
+            subscriber.session_reset(self.handle, reason)
+
+    # Working -----------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Work through the queue until stopped; the owner runs this as a task."""
+        try:
+            async with anyio.create_task_group() as tasks:
+                self._scope = tasks.cancel_scope
+                tasks.start_soon(self._size_all)
+                while True:
+                    if not self._acts:
+                        self._wake = anyio.Event()
+                        await self._wake.wait()
+                    await self._work(tasks.start_soon)
+        finally:
+            self.ended.set()
+
+    def stop(self) -> None:
+        """End `run`; what is being written is finished first."""
+        if self._scope is not None:
+            self._scope.cancel()
+
+    async def _work(self, start_soon: Callable[..., object]) -> None:
+        batch: list[Act] = []
+        while self._acts and len(batch) < _BATCH:
+            act = self._acts.popleft()
+            if not act.abandoned:
+                act.started = True
+                batch.append(act)
+        session = self.session
+        with anyio.CancelScope(shield=True):
+            try:
+                async with self._lock:
+                    await self._commit(batch)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the queue goes on
+                for act in batch:
+                    if not act.done.is_set():
+                        act.fail(error)
+        if self.session is not session:
+            start_soon(self._size_all)
+
+    async def act(
+        self,
+        decide: Callable[[Draft], Plan],
+        origin: Origin,
+        base_leaf: EntryId | UnsetType | None = UNSET,
+    ) -> Act:
+        """Queue a change and wait until it is stored and told.
+
+        Cancelling takes the act out as long as it has not been started; afterwards it runs to
+        its end and its result is returned.
+
+        Raises:
+            LeafMoved: the leaf is not `base_leaf`.
+            RequestError: the act was refused by the rules.
+            ServiceError: it could not be written.
+        """
+        if self.is_gone:
+            raise SessionNotFound(self.handle)
+        if reason := self.read_only:
+            raise ReadOnly(reason)
+        act = Act(decide, origin, base_leaf)
+        self._acts.append(act)
+        self._wake.set()
+        try:
+            await act.done.wait()
+        except anyio.get_cancelled_exc_class():
+            if not act.started:
+                act.abandoned = True
+                raise
+            with anyio.CancelScope(shield=True):
+                await act.done.wait()
+        if act.error is not None:
+            raise act.error
+        return act
+
+    async def _commit(self, batch: list[Act], tries: int = 3) -> None:
+        draft = Draft(self.session, self.clock.new_id, self.clock.now_iso())
+        accepted = self._decide(batch, draft)
+        if not accepted:
+            return
+        lines = [new.line for new in draft.entries]
+        await self._warm(accepted, draft)
+        if not lines:
+            self._finish(accepted, {})
+            return
+        try:
+            if self.session.needs_migration:
+                await self._migrate()
+                foreign: bool = True
+            else:
+                foreign = not await self._store(accepted, draft, lines)
+        except FileChanged:
+            if tries <= 0:
+                raise
+            await self._reload("rewritten")
+            foreign = True
+        if foreign:
+            await self._commit(accepted, tries - 1)
+
+    async def _warm(self, accepted: Sequence[Act], draft: Draft) -> None:
+        """Read, in a worker, what the sizes at the new leaf will need: targets of edits."""
+        session = self.session
+        wanted = [
+            row
+            for new in draft.entries
+            if new.head.kind == kinds.CONTEXT_EDIT
+            and (row := session.index.find(new.head.note)) is not None
+        ]
+        leaf = session.index.find(accepted[-1].leaf)
+        if wanted:
+            bodies = await in_worker(lambda: session.entries(wanted))
+            session.keep(zip(wanted, bodies, strict=True))
+        if leaf is not None and session.sizes.is_complete and not session.sizes.is_instant(leaf):
+            await in_worker(lambda: session.size_at(leaf))
+
+    def _decide(self, batch: Sequence[Act], draft: Draft) -> list[Act]:
+        accepted = []
+        for act in batch:
+            mark = draft.mark()
+            count = len(draft.entries)
+            try:
+                base = act.base_leaf
+                if base is not UNSET and not draft.is_leaf_since(base):
+                    raise LeafMoved(draft.leaf, self.rev)
+                act.plan = act.decide(draft)
+            except (SessionError, ServiceError) as error:
+                draft.undo(mark)
+                act.fail(error)
+                continue
+            act.entries = tuple(draft.entries[count:])
+            act.leaf = draft.leaf
+            accepted.append(act)
+        return accepted
+
+    async def _store(self, accepted: list[Act], draft: Draft, lines: list[bytes]) -> bool:
+        """Store drafted lines and commit them; False when foreign lines came first."""
+        log = self.log
+        was_unsaved = self.is_unsaved
+        if was_unsaved and not calls_for_flush(self.flush, [n.head.kind for n in draft.entries]):
+            places = log.hold(lines)
+            stored = [
+                StoredLine(line, place, is_ours=True)
+                for line, place in zip(lines, places, strict=True)
+            ]
+        else:
+            outcome = await in_worker(lambda: log.append(lines))
+            if not outcome.written:
+                await self._take_in_foreign(outcome.lines)
+                return False
+            stored = outcome.lines
+        self._take_in(accepted, draft, stored)
+        if was_unsaved and not self.is_unsaved:
+            base = self.rev
+            self.rev += 1
+            self._publish(base, [Change("save", accepted[-1].origin, details={"path": self.path})])
+        return True
+
+    def _take_in(self, accepted: list[Act], draft: Draft, stored: list[StoredLine]) -> None:
+        """Commit what is stored now: our lines, and any that came between, in file order."""
+        ours = iter(draft.entries)
+        rows: dict[EntryId, int] = {}
+        try:
+            for item in stored:
+                if item.is_ours:
+                    new = next(ours)
+                    rows[new.head.id] = self.session.take_in(new.head, new.line, item.locator[0])
+                else:
+                    self._take_in_line(item)
+        except NeedsRebuild as error:
+            raise FileChanged("its lines refer to each other anew") from error
+        self._finish(accepted, rows)
+
+    def _finish(self, accepted: list[Act], rows: dict[EntryId, int]) -> None:
+        for act in accepted:
+            plan = act.plan
+            assert plan is not None
+            base = self.rev
+            moved = self.session.leaf_id != act.leaf
+            self.session.leaf = self.session.row_of(act.leaf)
+            self._early_size = None
+            self._client_moved = self._client_moved or (moved and not act.entries)
+            if act.entries or moved:
+                self.rev += max(len(act.entries), 1)
+                nodes = self._nodes_of(act, rows)
+                self._publish(base, [Change(plan.kind, act.origin, nodes, plan.details)])
+            act.rev = self.rev
+            act.done.set()
+
+    def _nodes_of(self, act: Act, rows: dict[EntryId, int]) -> tuple[Node, ...]:
+        session = self.session
+        return tuple(make_node(session, rows[new.head.id], new.entry) for new in act.entries)
+
+    # Other writers -----------------------------------------------------------------------------
+
+    async def _take_in_foreign(self, lines: Sequence[StoredLine]) -> None:
+        """Take in lines that another program wrote, and tell everyone."""
+        base = self.rev
+        rows = []
+        problems = len(self.session.problems)
+        try:
+            for item in lines:
+                row = self._take_in_line(item)
+                if row is not None:
+                    rows.append((row, item.line))
+        except NeedsRebuild:
+            await self._reload("rewritten")
+            return
+        self.last_external = self.clock.now_iso()
+        if not rows and problems == len(self.session.problems):
+            return
+        self.rev += max(len(rows), 1)
+        nodes = tuple(self._foreign_node(row, line) for row, line in rows)
+        change = Change("append" if nodes else "problem", EXTERNAL, nodes)
+        new_problems: list[Problem] = self.session.problems[problems:]
+        if new_problems:
+            change.details["problems"] = new_problems
+        self._publish(base, [change])
+
+    def _foreign_node(self, row: int, line: bytes) -> Node:
+        try:
+            entry = parse_json(line)
+        except NotJson:
+            entry = {}
+        return make_node(self.session, row, entry if isinstance(entry, dict) else {})
+
+    def _take_in_line(self, item: StoredLine) -> int | None:
+        """Add one foreign line; it moves the leaf as PROTOCOL.md says. None when it is no entry."""
+        understood = read_line(item.line)
+        session = self.session
+        if isinstance(understood, OddLine):
+            session.line_count += 1
+            session.problems.append(
+                Problem(understood.kind, understood.reason, session.line_count, item.locator[0])
+            )
+            return None
+        if not isinstance(understood, Head):
+            session.line_count += 1
+            return None
+        before = session.leaf
+        row = session.take_in(understood, item.line, item.locator[0])
+        parent = session.index.parent[row]
+        if parent == before or not self._client_moved:
+            session.leaf = row
+        return row
+
+    async def look(self) -> None:
+        """Take in what other programs wrote since the file was last looked at."""
+        if self.is_unsaved:
+            return
+        async with self._lock:
+            try:
+                foreign = await in_worker(self.log.look)
+            except FileChanged:
+                await self._reload("rewritten")
+                return
+            if foreign:
+                await self._take_in_foreign(foreign)
+
+    async def _reload(self, reason: str) -> None:
+        """Read the session anew and begin a new epoch.
+
+        Raises:
+            FileChanged: it is no session any more, or gone.
+        """
+        log = self.log
+        try:
+            loaded = await in_worker(lambda: load(log))
+        except Exception as error:
+            self.is_gone = True
+            self._reset("gone")
+            raise FileChanged("it is gone or no session any more") from error
+        self._adopt(loaded)
+        self._client_moved = False
+        self._sized = anyio.Event()
+        self._reset(reason)
+
+    async def _migrate(self) -> None:
+        """Write an old file in the current format, as the write that a client asked for."""
+        session, log = self.session, self.log
+
+        def rewrite() -> None:
+            log.rewrite(migrated_lines(session, log))
+
+        await in_worker(rewrite)
+        await self._reload("rewritten")
+
+    # Sizing ------------------------------------------------------------------------------------
+
+    async def _size_all(self) -> None:
+        """Size every entry, slice by slice, leaving the loop free in between."""
+        session = self.session
+        while self.session is session and not session.sizes.is_complete:
+            start = session.sizes.known
+            try:
+                sized = await in_worker(partial(session.measure_next, _SLICE))
+            except (ServiceError, SessionError):
+                return
+            if session.sizes.known == start:
+                session.sizes.extend(sized)
+            await anyio.lowlevel.checkpoint()
+        if self.session is session:
+            self._sized.set()
+            if session.index.count:
+                self._publish(self.rev, [])
+
+    async def sized(self) -> Session:
+        """The session, once every entry of it has been sized."""
+        while not self.session.sizes.is_complete:
+            await self._sized.wait()
+        return self.session
+
+    async def ask(self, question: Callable[[Session], T]) -> T:
+        """Answer a question that reads bodies, in a worker; once more if the file had changed."""
+        try:
+            return await in_worker(lambda: question(self.session))
+        except BodyMismatch:
+            session = self.session
+            async with self._lock:
+                if self.session is session:
+                    await self._reload("rewritten")
+            return await in_worker(lambda: question(self.session))

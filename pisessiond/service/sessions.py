@@ -1,0 +1,277 @@
+"""All open sessions: opening, making, finding and closing them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+import anyio
+import anyio.abc
+
+from pisessiond.core.flush import FlushRule, calls_for_flush
+from pisessiond.core.headers import encode_header, file_name, is_session_id, make_header
+from pisessiond.core.lines import Head, read_line
+from pisessiond.service.errors import (
+    InvalidRequest,
+    SessionExists,
+    SessionNotFound,
+)
+from pisessiond.service.finding import Finder
+from pisessiond.service.loading import Loaded, load, load_or_begin
+from pisessiond.service.open_session import NewSession, OpenSession
+from pisessiond.service.places import Places
+from pisessiond.service.session_queue import Clock
+from pisessiond.service.storing import in_worker
+from pisessiond.service.types import ListedSession, Origin
+from pisessiond.storage.base import SessionLog, SessionStore
+
+NewSessionId = Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Where sessions are kept: on disk, and as long as the daemon lives."""
+
+    jsonl: SessionStore
+    memory: SessionStore
+
+
+class Sessions:
+    """The open sessions of one daemon. Use as the value of `open_sessions`."""
+
+    def __init__(
+        self,
+        stores: Stores,
+        places: Places,
+        clock: Clock,
+        new_session_id: NewSessionId,
+        flush: FlushRule,
+        tasks: anyio.abc.TaskGroup,
+    ) -> None:
+        self._stores = stores
+        self._places = places
+        self._clock = clock
+        self._new_session_id = new_session_id
+        self._flush = flush
+        self._tasks = tasks
+        self._by_handle: dict[str, OpenSession] = {}
+        self._by_path: dict[str, OpenSession] = {}
+        self._opening: dict[str, anyio.Event] = {}
+        self._finder = Finder(stores.jsonl, places)
+
+    @property
+    def open_sessions(self) -> Sequence[OpenSession]:
+        """Every session that is held open."""
+        return list(self._by_handle.values())
+
+    def get(self, session: str) -> OpenSession:
+        """The open session with this handle.
+
+        Raises:
+            SessionNotFound: none is open under it.
+        """
+        found = self._by_handle.get(session)
+        if found is None:
+            raise SessionNotFound(session)
+        if found.is_gone:
+            self._forget(found)
+            raise SessionNotFound(session)
+        return found
+
+    async def create(
+        self,
+        *,
+        cwd: str,
+        id: str | None = None,  # noqa: A002 - the protocol's word
+        name: str | None = None,
+        store: Literal["jsonl", "memory"] = "jsonl",
+        session_dir: str | None = None,
+        origin: Origin,
+    ) -> OpenSession:
+        """A new session; it is on disk once the flush rule says so.
+
+        Raises:
+            InvalidRequest: `cwd` is not absolute, or the id is not one that pi takes.
+            SessionExists: an open session has that id.
+        """
+        if not os.path.isabs(cwd):
+            raise InvalidRequest("cwd", "must be an absolute path.")
+        if id is not None and not is_session_id(id):
+            reason = (
+                "takes letters, digits, '.', '_' and '-', beginning and ending with the first two."
+            )
+            raise InvalidRequest("id", reason)
+        if id is not None and id in self._by_handle:
+            raise SessionExists(id)
+        folder = self._places.folder_for(cwd, session_dir).path
+        opened = await self._begin(
+            [], cwd=cwd, session_id=id, parent_session=None, folder=folder, store=store
+        )
+        if name:
+            await opened.rename(name, origin=origin)
+        return opened
+
+    async def open(
+        self,
+        *,
+        path: str | None = None,
+        session: str | None = None,
+        latest_cwd: str | None = None,
+        session_dir: str | None = None,
+    ) -> OpenSession:
+        """An open session, loaded if need be, with what other programs wrote to it taken in.
+
+        Raises:
+            SessionNotFound: nothing is there.
+            AmbiguousSession: several files carry the id.
+            NotASession: the file is no session.
+            Unreadable: the system does not let us read it.
+        """
+        if session is not None:
+            if session in self._by_handle:
+                return await self._refreshed(self.get(session))
+            path = await in_worker(lambda: self._finder.path_of(session))
+        elif latest_cwd is not None:
+            cwd = latest_cwd
+            path = await in_worker(lambda: self._finder.latest(cwd, session_dir))
+        if path is None:
+            raise InvalidRequest("session", "say which session: a path, a handle or latest.")
+        wanted = path
+        real = await in_worker(lambda: os.path.realpath(wanted))
+        return await self._open_path(real)
+
+    async def _refreshed(self, opened: OpenSession) -> OpenSession:
+        await opened.look()
+        if opened.is_gone:
+            self._forget(opened)
+            raise SessionNotFound(opened.handle)
+        return opened
+
+    async def _open_path(self, path: str) -> OpenSession:
+        while path in self._opening:
+            await self._opening[path].wait()
+        known = self._by_path.get(path)
+        if known is not None and not known.is_gone:
+            return await self._refreshed(known)
+        if known is not None:
+            self._forget(known)
+        self._opening[path] = anyio.Event()
+        try:
+            loaded = await in_worker(lambda: self._load(path))
+            return self._hold(loaded)
+        finally:
+            self._opening.pop(path).set()
+
+    def _load(self, path: str) -> Loaded:
+        log = self._stores.jsonl.open(path)
+        header = make_header(self._new_session_id(), self._clock.now_iso(), os.path.dirname(path))
+        return load_or_begin(log, header)
+
+    async def begin(self, new: NewSession) -> tuple[str, str | None, bool]:
+        """A new session with these entries (a fork); see `Nursery`."""
+        cwd = new.cwd or "/"
+        memory = new.parent_session is None
+        folder = os.path.dirname(new.folder) if new.folder else self._places.folder_for(cwd).path
+        opened = await self._begin(
+            new.lines,
+            cwd=cwd,
+            session_id=None,
+            parent_session=new.parent_session,
+            folder=folder,
+            store="memory" if memory else "jsonl",
+        )
+        return opened.handle, opened.path, opened.is_unsaved
+
+    async def _begin(
+        self,
+        lines: Sequence[bytes],
+        *,
+        cwd: str,
+        session_id: str | None,
+        parent_session: str | None,
+        folder: str,
+        store: Literal["jsonl", "memory"],
+    ) -> OpenSession:
+        session_id = session_id or self._new_session_id()
+        timestamp = self._clock.now_iso()
+        header = make_header(session_id, timestamp, cwd, parent_session)
+        path = None if store == "memory" else os.path.join(folder, file_name(session_id, timestamp))
+
+        def make() -> Loaded:
+            chosen = self._stores.memory if path is None else self._stores.jsonl
+            log = chosen.new(os.path.realpath(path) if path else None)
+            self._fill(log, [encode_header(header), *lines])
+            return load(log)
+
+        return self._hold(await in_worker(make))
+
+    def _fill(self, log: SessionLog, lines: Sequence[bytes]) -> None:
+        heads = [read_line(line) for line in lines]
+        kinds = [head.kind for head in heads if isinstance(head, Head)]
+        if calls_for_flush(self._flush, kinds):
+            log.append(lines)
+        else:
+            log.hold(lines)
+
+    def _hold(self, loaded: Loaded) -> OpenSession:
+        session_id = loaded.session.id
+        path = loaded.log.path
+        handle = session_id if session_id not in self._by_handle else path or self._new_session_id()
+        opened = OpenSession(handle, loaded, self._flush, self._clock)
+        opened.nursery = self
+        self._by_handle[handle] = opened
+        if path is not None:
+            self._by_path[path] = opened
+        self._tasks.start_soon(opened.run)
+        return opened
+
+    def _forget(self, opened: OpenSession) -> None:
+        self._by_handle.pop(opened.handle, None)
+        if opened.path is not None and self._by_path.get(opened.path) is opened:
+            del self._by_path[opened.path]
+        opened.stop()
+
+    async def aclose(self) -> None:
+        """End every session's queue; what is being written is finished first."""
+        for opened in self.open_sessions:
+            opened.stop()
+        for opened in self.open_sessions:
+            await opened.ended.wait()
+
+    async def list(
+        self,
+        *,
+        cwd: str | None,
+        query: str | None,
+        limit: int,
+        cursor: str | None,
+        session_dir: str | None = None,
+    ) -> tuple[list[ListedSession], str | None]:
+        """Sessions, newest first: unsaved ones, then files by their time of change."""
+        return await in_worker(
+            lambda: self._finder.page(
+                self.open_sessions,
+                cwd=cwd,
+                query=query,
+                limit=limit,
+                cursor=cursor,
+                session_dir=session_dir,
+            )
+        )
+
+
+@asynccontextmanager
+async def open_sessions(
+    stores: Stores,
+    places: Places,
+    clock: Clock,
+    new_session_id: NewSessionId,
+    flush: FlushRule,
+) -> AsyncIterator[Sessions]:
+    """The sessions of a daemon; leaving the context ends every session's queue."""
+    async with anyio.create_task_group() as tasks:
+        yield Sessions(stores, places, clock, new_session_id, flush, tasks)
+        tasks.cancel_scope.cancel()

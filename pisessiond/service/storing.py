@@ -1,0 +1,64 @@
+"""Calling a store: in a worker, and with its failures in the service's own words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+
+from pisessiond.service.errors import (
+    Degraded,
+    FileChanged,
+    ReadOnly,
+    SessionExists,
+    SessionNotFound,
+    Unreadable,
+)
+from pisessiond.storage import errors as store_errors
+
+T = TypeVar("T")
+
+_WORKERS = anyio.CapacityLimiter(math.inf)
+"""Not bounded here: each session has one writer, and the requests in flight are bounded."""
+
+
+async def in_worker(work: Callable[[], T]) -> T:
+    """Run blocking work in a thread; a store's failure comes out as the service's own."""
+
+    def guarded() -> T:
+        with store_failures():
+            return work()
+
+    return await anyio.to_thread.run_sync(guarded, limiter=_WORKERS)
+
+
+@contextmanager
+def store_failures() -> Iterator[None]:
+    """Raise what a store raises as the service's own errors.
+
+    Raises:
+        SessionNotFound: nothing is at the path.
+        Unreadable: the system does not let us read.
+        SessionExists: a new session was to be written where a file is.
+        ReadOnly: the system does not let us write.
+        Degraded: a write failed and was taken back.
+        FileChanged: what was read is no longer there as it was.
+    """
+    try:
+        yield
+    except store_errors.NoSuchSession as error:
+        raise SessionNotFound(error.path) from error
+    except store_errors.Unreadable as error:
+        raise Unreadable(error.reason) from error
+    except store_errors.SessionFileExists as error:
+        raise SessionExists(error.path) from error
+    except store_errors.NotWritable as error:
+        raise ReadOnly(error.reason) from error
+    except store_errors.Degraded as error:
+        raise Degraded(error.reason) from error
+    except store_errors.FileChanged as error:
+        raise FileChanged(error.reason) from error

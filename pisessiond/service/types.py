@@ -1,0 +1,288 @@
+"""What the session service answers: plain values, ready to be put on any wire.
+
+Nothing here knows JSON-RPC. Sizes are in tokens, times are ISO 8601 strings as the entries
+carry them, ids are entry ids as the file spells them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from pisessiond.core.problems import Problem
+
+EntryId = str | int | float
+"""An entry id. pi writes strings; a number read from a file works as in pi."""
+
+ChangeKind = Literal[
+    "append", "navigate", "compact", "fork", "label", "rename", "edit", "save", "problem"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who did it: a client of the daemon."""
+
+    client: str
+    """The client's name, for people."""
+    client_id: str
+    """The id the client keeps over reconnects."""
+    request_id: str | None = None
+
+
+EXTERNAL: Literal["external"] = "external"
+"""The origin of what another program wrote."""
+
+AnyOrigin = Origin | Literal["external", "repair"]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSize:
+    """The context size if one stood at a node."""
+
+    tokens: int
+    source: Literal["measured", "estimated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One entry as trees show it; never its body."""
+
+    id: EntryId
+    parent: EntryId | None
+    """The entry it hangs under in the tree; None for a root (an orphan or a cut cycle too)."""
+    type: str
+    role: str | None
+    preview: str
+    """One line of plain text, at most 200 UTF-16 units."""
+    time: str | None
+    children: int
+    """How many children it has."""
+    tokens: int | None
+    """Its own estimate; None until known."""
+    context_size: NodeSize | None
+    """None until known."""
+    label: str | None
+    flags: tuple[str, ...] = ()
+    """Any of: active, leaf, branchPoint, orphan, problem, unsaved, external."""
+    visible_parent: EntryId | None = None
+    """The nearest ancestor that the filter shows; in answers to `tree` only."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSize:
+    """The context size at one entry (SESSION-RULES section 5)."""
+
+    tokens: int
+    """The figure to show: measured where there is one, else estimated."""
+    source: Literal["measured", "estimated"]
+    estimated: int | None
+    """None while not every entry has been sized yet."""
+    measured: int | None
+    measured_at: str | None
+    """Time of the assistant message that `measured` stands on."""
+    before: int | None
+    """The size before the newest compaction, until the next answer; else None."""
+    window: int | None
+    """The model's context window in tokens; None when unknown."""
+    percent: float | None
+    """Of the window; None when the window is unknown."""
+    parts: dict[str, int] | None = None
+    """Estimated tokens by part; None where they were not asked for."""
+
+
+@dataclass(slots=True)
+class Change:
+    """One thing that happened to a session; its parts are upserts by entry id."""
+
+    kind: ChangeKind
+    origin: AnyOrigin
+    nodes: tuple[Node, ...] = ()
+    """New or changed nodes."""
+    details: dict[str, Any] = field(default_factory=dict)
+    """Members of the kind, in wire spelling: `from`/`to` of a navigate, `target`/`label`,
+    `name`, `session`/`path` of a fork or save, `problems`."""
+
+
+@dataclass(slots=True)
+class SessionChange:
+    """A contiguous step of one session's revisions, as its subscribers are told."""
+
+    session: str
+    """The handle."""
+    epoch: str
+    base: int
+    rev: int
+    changes: tuple[Change, ...]
+    leaf: EntryId | None
+    context_size: ContextSize | None
+    """At the leaf; None while sizes are still being counted."""
+    encoded: bytes | None = None
+    """The wire form, filled by the first subscriber that encodes it."""
+
+
+class Subscriber(Protocol):
+    """Whoever wants to hear of a session's changes. Called on the event loop; must not block."""
+
+    def session_changed(self, change: SessionChange) -> None: ...
+
+    def session_reset(self, session: str, reason: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What an opener gets, taken in the same step as the subscription."""
+
+    session: str
+    path: str | None
+    """Real path; the planned one while unsaved; None for a memory session."""
+    header: dict[str, Any]
+    epoch: str
+    rev: int
+    leaf: EntryId | None
+    unsaved: bool
+    read_only: str | None
+    """Why nothing can be written, in a sentence; None when it can."""
+    last_external: str | None
+    """ISO time of the last foreign append seen; None if none."""
+    name: str | None
+    entry_count: int
+    context_size: ContextSize | None
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The base of what every mutation answers."""
+
+    rev: int
+    leaf: EntryId | None
+
+
+@dataclass(frozen=True, slots=True)
+class Appended(Done):
+    ids: tuple[EntryId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Navigated(Done):
+    editor_text: str | None = None
+    """Text of the user message navigated to, for the prompt."""
+    summary_entry: EntryId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted(Done):
+    entry: EntryId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPreview:
+    """What a compaction would do, nothing changed."""
+
+    first_kept: EntryId
+    is_split_turn: bool
+    summarised: tuple[EntryId, ...]
+    turn_prefix: tuple[EntryId, ...]
+    kept: tuple[EntryId, ...]
+    tokens_before: int
+    tokens_kept: int
+    """Estimate of what stays besides the summary."""
+    previous_summary: bool
+    read_files: tuple[str, ...]
+    modified_files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Forked:
+    session: str
+    path: str | None
+    unsaved: bool
+    editor_text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TreePage:
+    """A run of nodes in preorder, active branch first; `before`/`after` continue it."""
+
+    rev: int
+    total: int
+    nodes: tuple[Node, ...]
+    before: EntryId | None
+    after: EntryId | None
+
+
+@dataclass(frozen=True, slots=True)
+class EntriesPage:
+    rev: int
+    lines: tuple[bytes, ...]
+    """Entries as stored (migrated where the file is old), each one JSON object in UTF-8."""
+    cursor: str | None
+    """Continue here; None at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPage:
+    rev: int
+    messages: tuple[dict[str, Any], ...]
+    sources: tuple[EntryId, ...]
+    """The entry each message comes from."""
+    model: dict[str, Any] | None
+    thinking_level: Any
+    active_tools: Any
+    omitted: tuple[tuple[EntryId, Literal["compacted", "edited", "noMessage"]], ...]
+    cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenTotals:
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTotals:
+    model: str
+    tokens: TokenTotals
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class StatsPart:
+    """Totals of a branch or of the whole file."""
+
+    messages: dict[str, int]
+    """How many, by role."""
+    tool_calls: int
+    tokens: TokenTotals
+    cost: float
+    """As the entries themselves say, in the currency pi writes (US dollars)."""
+    models: tuple[ModelTotals, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    rev: int
+    branch: StatsPart
+    file: StatsPart
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSession:
+    """One line of the plain list of sessions."""
+
+    session: str
+    path: str | None
+    cwd: str
+    name: str | None
+    first_message: str | None
+    messages: int
+    created: str | None
+    modified: str
+    parent_session: str | None
+    open: int
+    """By how many clients."""
+    unsaved: bool
+    last_external: str | None

@@ -1,0 +1,122 @@
+"""The contract between the service and wherever sessions are kept.
+
+A `SessionLog` is one session's append-only log of lines: the header first, one entry a line. It
+is used by one writer at a time; its calls may block and belong in a worker. A line is named by
+its locator `(position, length)`, given when the line is taken and good as long as the log is the
+same one. What a log returns as written is durable by its own measure (a file: fdatasync).
+
+Every store passes the same tests (tests/storage/test_contract.py). A database store for several
+hosts will stand behind the same contract: positions are opaque to everyone above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+Locator = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Consecutive lines, without their line feeds, and where the first one begins."""
+
+    offset: int
+    lines: list[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLine:
+    """A line that is in the log now."""
+
+    line: bytes
+    locator: Locator
+    is_ours: bool
+    """Whether it is one of the lines just given to `append`, not another writer's."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppendOutcome:
+    """What an append did."""
+
+    written: bool
+    """False when another writer had added lines first: nothing of ours was written, and the
+    caller decides anew with `lines` taken in."""
+    lines: list[StoredLine] = field(default_factory=list)
+    """All lines new to the log since it was last looked at, in their order, ours among them."""
+
+
+class SessionLog(Protocol):
+    """One session's lines."""
+
+    @property
+    def path(self) -> str | None:
+        """Where it is, or will be once it is flushed; None for a log that is no file."""
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether the log is stored; False while all its lines are only held."""
+
+    def scan(self) -> Iterator[Run]:
+        """Every line from the header on, held ones included; remembers how far it read.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+
+    def read(self, locators: Sequence[Locator]) -> list[bytes]:
+        """The lines at these places. A place that is gone gives what is there now, cut short.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+
+    def hold(self, lines: Sequence[bytes]) -> list[Locator]:
+        """Keep lines in memory until the first `append`; the log must not be flushed."""
+
+    def look(self) -> list[StoredLine]:
+        """Lines that another writer added since the log was last looked at.
+
+        Raises:
+            FileChanged: what was read before is no longer there as it was.
+            StoreError: it cannot be read.
+        """
+
+    def append(self, lines: Sequence[bytes]) -> AppendOutcome:
+        """Store lines behind all others, held ones first; either all of them or none.
+
+        Raises:
+            FileChanged: what was read before is no longer there as it was.
+            SessionFileExists: a held log was to be created, and something is there.
+            NotWritable: the system does not let us write.
+            Degraded: the write failed; the log says what it said before.
+        """
+
+    def rewrite(self, lines: Sequence[bytes]) -> None:
+        """Replace the whole log at once (a migration). Locators are void; scan again.
+
+        Raises:
+            The same as `append`.
+        """
+
+    def close(self) -> None:
+        """Give back what the log holds open. It may still be read or written afterwards."""
+
+
+class SessionStore(Protocol):
+    """Where sessions live."""
+
+    def open(self, path: str) -> SessionLog:
+        """The log of the session at `path` (its real path).
+
+        Raises:
+            NoSuchSession: nothing is there.
+            Unreadable: the system does not let us read it.
+        """
+
+    def new(self, path: str | None) -> SessionLog:
+        """An empty log to be stored at `path`; nothing is created yet."""
+
+    def list_paths(self, folder: str) -> list[str]:
+        """The session files directly in a folder, unsorted; empty when it is not there."""

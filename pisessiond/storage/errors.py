@@ -1,0 +1,56 @@
+"""What a store can fail with. Each says what was found and what to do next."""
+
+from __future__ import annotations
+
+
+class StoreError(Exception):
+    """Base of a store's failures. What was acknowledged before stays as it is."""
+
+
+class NoSuchSession(StoreError):
+    """There is nothing at that path."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("There is no session file at this path.")
+        self.path = path
+
+
+class Unreadable(StoreError):
+    """The session is there, but the system does not let us read it."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"The session file cannot be read ({reason}); look at its permissions.")
+        self.path = path
+        self.reason = reason
+
+
+class SessionFileExists(StoreError):
+    """A new session was to be written where a file is already."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("A file is already where the new session was to be written.")
+        self.path = path
+
+
+class NotWritable(StoreError):
+    """The folder or file does not let us write."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The session cannot be written ({reason}); look at its permissions.")
+        self.reason = reason
+
+
+class Degraded(StoreError):
+    """A write failed (disk full, sync failed); the session stands as before the act."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The write failed ({reason}) and was taken back; try again.")
+        self.reason = reason
+
+
+class FileChanged(StoreError):
+    """The file is no longer the one that was read: truncated, rewritten or replaced."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The session file was changed by another program ({reason}).")
+        self.reason = reason

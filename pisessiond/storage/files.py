@@ -1,0 +1,100 @@
+"""The one seam to the file system: every call a store makes goes through `Files`.
+
+Tests put a failing one in its place. Nothing here retries or interprets; `OSError` passes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Protocol
+
+
+class Files(Protocol):
+    """The file calls a store needs."""
+
+    def open(self, path: str, flags: int, mode: int = 0o600) -> int: ...
+
+    def close(self, descriptor: int) -> None: ...
+
+    def pread(self, descriptor: int, length: int, offset: int) -> bytes: ...
+
+    def write(self, descriptor: int, data: bytes) -> int: ...
+
+    def sync_data(self, descriptor: int) -> None: ...
+
+    def sync(self, descriptor: int) -> None: ...
+
+    def stat(self, path: str) -> os.stat_result: ...
+
+    def fstat(self, descriptor: int) -> os.stat_result: ...
+
+    def truncate(self, descriptor: int, length: int) -> None: ...
+
+    def chmod(self, descriptor: int, mode: int) -> None: ...
+
+    def chown(self, descriptor: int, uid: int, gid: int) -> None: ...
+
+    def replace(self, source: str, target: str) -> None: ...
+
+    def unlink(self, path: str) -> None: ...
+
+    def make_folders(self, path: str) -> None: ...
+
+    def real_path(self, path: str) -> str: ...
+
+    def scan_folder(self, path: str) -> Iterator[os.DirEntry[str]]: ...
+
+
+class SystemFiles:
+    """The real file system."""
+
+    def open(self, path: str, flags: int, mode: int = 0o600) -> int:
+        return os.open(path, flags | os.O_CLOEXEC, mode)
+
+    def close(self, descriptor: int) -> None:
+        os.close(descriptor)
+
+    def pread(self, descriptor: int, length: int, offset: int) -> bytes:
+        return os.pread(descriptor, length, offset)
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        return os.write(descriptor, data)
+
+    def sync_data(self, descriptor: int) -> None:
+        # macOS has no fdatasync.
+        getattr(os, "fdatasync", os.fsync)(descriptor)
+
+    def sync(self, descriptor: int) -> None:
+        os.fsync(descriptor)
+
+    def stat(self, path: str) -> os.stat_result:
+        return os.stat(path)
+
+    def fstat(self, descriptor: int) -> os.stat_result:
+        return os.fstat(descriptor)
+
+    def truncate(self, descriptor: int, length: int) -> None:
+        os.ftruncate(descriptor, length)
+
+    def chmod(self, descriptor: int, mode: int) -> None:
+        os.fchmod(descriptor, mode)
+
+    def chown(self, descriptor: int, uid: int, gid: int) -> None:
+        os.fchown(descriptor, uid, gid)
+
+    def replace(self, source: str, target: str) -> None:
+        os.replace(source, target)
+
+    def unlink(self, path: str) -> None:
+        os.unlink(path)
+
+    def make_folders(self, path: str) -> None:
+        os.makedirs(path, mode=0o755, exist_ok=True)
+
+    def real_path(self, path: str) -> str:
+        return os.path.realpath(path)
+
+    def scan_folder(self, path: str) -> Iterator[os.DirEntry[str]]:
+        with os.scandir(path) as entries:
+            yield from entries

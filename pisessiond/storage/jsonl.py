@@ -1,0 +1,451 @@
+"""pi's own store: one JSONL file a session (SESSION-RULES section 1).
+
+Grammar of a file: lines separated by the byte 0x0A alone, the last one perhaps without it. What
+stands between is the codec's business; here lines are bytes.
+
+Reading never writes. One write call carries all lines of an append, with O_APPEND, so that lines
+of two programs never mix, and fdatasync comes before the answer. Files are read with pread and
+never mapped: a file that another program truncates must not kill the daemon.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from pisessiond.storage.base import AppendOutcome, Locator, Run, StoredLine
+from pisessiond.storage.errors import (
+    Degraded,
+    FileChanged,
+    NoSuchSession,
+    NotWritable,
+    SessionFileExists,
+    StoreError,
+    Unreadable,
+)
+from pisessiond.storage.files import Files, SystemFiles
+
+_CHUNK = 1 << 20
+_DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
+_NEAR = 16 << 10
+"""Lines closer together than this are fetched by one read."""
+
+
+class _Identity(NamedTuple):
+    """What tells one file from another, and a changed one from itself."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+
+    @classmethod
+    def of(cls, stat: os.stat_result) -> _Identity:
+        return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+
+class _Reader:
+    """A descriptor that closes when the last reader lets go of it.
+
+    A reload replaces the reader while other threads may still read through the old one; closing it
+    by hand could hand its number to another file in the middle of a pread.
+    """
+
+    def __init__(self, files: Files, path: str) -> None:
+        self.descriptor = files.open(path, os.O_RDONLY)
+        self._close = files.close
+
+    def __del__(self) -> None:
+        if hasattr(self, "descriptor"):
+            self._close(self.descriptor)
+
+
+class JsonlLog:
+    """One file.
+
+    The session's queue uses it from one worker at a time, except `read`, which may run beside
+    anything.
+    """
+
+    def __init__(self, path: str, files: Files, *, exists: bool) -> None:
+        self._path = path
+        self._files = files
+        self._known: _Identity | None = None
+        self._end = 0
+        """Where the next unread byte is: behind the last whole line that was taken in."""
+        self._open_tail = b""
+        """The last line when it has no line feed yet but was understood as a line."""
+        self._held: list[bytes] = []
+        self._held_size = 0
+        self._held_at: dict[int, bytes] = {}
+        self._flushed = exists
+        self._replaces_empty = False
+        self._reader: _Reader | None = None
+
+    @property
+    def path(self) -> str:
+        return self._path
+
+    @property
+    def is_flushed(self) -> bool:
+        return self._flushed
+
+    # Reading -----------------------------------------------------------------------------------
+
+    def scan(self) -> Iterator[Run]:
+        if not self._flushed:
+            yield from self._scan_held()
+            return
+        self.close()
+        reader = self._open_reader()
+        self._known = _Identity.of(self._files.fstat(reader.descriptor))
+        if self._known.size == 0:
+            self._flushed = False
+            self._replaces_empty = True
+            return
+        self._end = 0
+        yield from self._runs(reader, 0, self._known.size)
+
+    def _scan_held(self) -> Iterator[Run]:
+        offset = 0
+        for line in self._held:
+            yield Run(offset, [line])
+            offset += len(line) + 1
+
+    def _runs(self, reader: _Reader, start: int, end: int) -> Iterator[Run]:
+        """Whole lines between two offsets; a last line without line feed comes by itself."""
+        pending = b""
+        position = start
+        while position < end:
+            try:
+                chunk = self._files.pread(reader.descriptor, min(_CHUNK, end - position), position)
+            except OSError as error:
+                raise Unreadable(self._path, os.strerror(error.errno or 0)) from error
+            if not chunk:
+                break
+            position += len(chunk)
+            lines = (pending + chunk).split(b"\n") if pending else chunk.split(b"\n")
+            if len(lines) == 1:
+                pending += chunk
+                continue
+            pending = lines.pop()
+            offset = self._end
+            self._end = position - len(pending)
+            yield Run(offset, lines)
+        self._open_tail = pending
+        if pending:
+            yield Run(self._end, [pending])
+
+    def _open_reader(self) -> _Reader:
+        if self._reader is None:
+            try:
+                self._reader = _Reader(self._files, self._path)
+            except FileNotFoundError as error:
+                raise NoSuchSession(self._path) from error
+            except OSError as error:
+                raise Unreadable(self._path, os.strerror(error.errno or 0)) from error
+        return self._reader
+
+    def read(self, locators: Sequence[Locator]) -> list[bytes]:
+        if self._held_at:
+            return [self._held_at.get(position, b"") for position, _ in locators]
+        reader = self._open_reader()
+        lines: list[bytes] = []
+        for group in _near_groups(locators):
+            start = group[0][0]
+            end = group[-1][0] + group[-1][1]
+            try:
+                data = self._pread_all(reader, end - start, start)
+            except OSError as error:
+                raise Unreadable(self._path, os.strerror(error.errno or 0)) from error
+            lines += [data[at - start : at - start + length] for at, length in group]
+        return lines
+
+    def _pread_all(self, reader: _Reader, length: int, offset: int) -> bytes:
+        data = self._files.pread(reader.descriptor, length, offset)
+        while 0 < len(data) < length:
+            more = self._files.pread(reader.descriptor, length - len(data), offset + len(data))
+            if not more:
+                break
+            data += more
+        return data
+
+    # Writing -----------------------------------------------------------------------------------
+
+    def hold(self, lines: Sequence[bytes]) -> list[Locator]:
+        assert not self._flushed
+        places = []
+        for line in lines:
+            places.append((self._held_size, len(line)))
+            self._held_at[self._held_size] = line
+            self._held.append(line)
+            self._held_size += len(line) + 1
+        return places
+
+    def look(self) -> list[StoredLine]:
+        if not self._flushed:
+            return []
+        try:
+            stat = self._files.stat(self._path)
+        except FileNotFoundError as error:
+            raise FileChanged("it was deleted") from error
+        except OSError as error:
+            raise Unreadable(self._path, os.strerror(error.errno or 0)) from error
+        now = _Identity.of(stat)
+        if now == self._known:
+            return []
+        self._require_same(now)
+        lines = self._read_tail(now)
+        self._known = now
+        return lines
+
+    def _require_same(self, now: _Identity) -> None:
+        known = self._known
+        if known is None:
+            raise FileChanged("it was never read")
+        if (now.device, now.inode) != (known.device, known.inode):
+            raise FileChanged("it was replaced by another file")
+        if now.size < known.size:
+            raise FileChanged("it was truncated")
+        if now.size == known.size:
+            raise FileChanged("it was rewritten in place")
+
+    def _read_tail(self, now: _Identity) -> list[StoredLine]:
+        """Whole lines that came behind what was read; a torn last line waits for its end."""
+        reader = self._open_reader()
+        start = self._end
+        if self._open_tail:
+            tail = self._pread_all(reader, len(self._open_tail) + 1, start)
+            if not tail.startswith(self._open_tail) or tail[len(self._open_tail) :] != b"\n":
+                raise FileChanged("its last line was changed")
+            self._end = start = start + len(tail)
+            self._open_tail = b""
+        stored = []
+        for run in self._runs(reader, start, now.size):
+            offset = run.offset
+            for line in run.lines:
+                if offset < self._end:
+                    stored.append(StoredLine(line, (offset, len(line)), is_ours=False))
+                offset += len(line) + 1
+        self._open_tail = b""
+        return stored
+
+    def append(self, lines: Sequence[bytes]) -> AppendOutcome:
+        if not self._flushed:
+            self._create(lines)
+            return AppendOutcome(True, self._own_lines(lines, self._held_size))
+        if foreign := self.look():
+            return AppendOutcome(False, foreign)
+        assert self._known is not None
+        before = self._known.size
+        prefix = b"" if self._ends_with_line_feed() else b"\n"
+        data = prefix + b"\n".join(lines) + b"\n"
+        self._write(data, before)
+        return AppendOutcome(True, self._settle(lines, before, len(data), len(prefix)))
+
+    def _ends_with_line_feed(self) -> bool:
+        assert self._known is not None
+        if self._end == self._known.size:
+            return True
+        return self._pread_all(self._open_reader(), 1, self._known.size - 1) == b"\n"
+
+    def _own_lines(self, lines: Sequence[bytes], offset: int) -> list[StoredLine]:
+        stored = []
+        for line in lines:
+            stored.append(StoredLine(line, (offset, len(line)), is_ours=True))
+            offset += len(line) + 1
+        return stored
+
+    def _settle(
+        self, lines: Sequence[bytes], before: int, length: int, prefix: int
+    ) -> list[StoredLine]:
+        """Where our lines ended up; another writer may have come between look and write."""
+        now = _Identity.of(self._files.stat(self._path))
+        if now.size == before + length:
+            self._known = now
+            self._end = now.size
+            self._open_tail = b""
+            return self._own_lines(lines, before + prefix)
+        self._require_same(now)
+        self._end = before + prefix if prefix else self._end
+        self._open_tail = b""
+        found = self._read_tail(now)
+        self._known = now
+        wanted = list(lines)
+        stored = []
+        for item in found:
+            ours = bool(wanted) and item.line == wanted[0]
+            if ours:
+                wanted.pop(0)
+            stored.append(StoredLine(item.line, item.locator, is_ours=ours))
+        if wanted:
+            raise FileChanged("the lines just written are not in it")
+        return stored
+
+    def _write(self, data: bytes, before: int) -> None:
+        """One write and one sync; a failed one leaves the file saying what it said before."""
+        try:
+            descriptor = self._files.open(self._path, os.O_WRONLY | os.O_APPEND)
+        except OSError as error:
+            raise _refused(error) from error
+        try:
+            self._write_all(descriptor, data, before)
+        finally:
+            self._files.close(descriptor)
+
+    def _write_all(self, descriptor: int, data: bytes, before: int) -> None:
+        written = 0
+        try:
+            written = self._files.write(descriptor, data)
+            if written == len(data):
+                self._files.sync_data(descriptor)
+                return
+            reason = "the disk took only a part of it"
+        except OSError as error:
+            reason = os.strerror(error.errno or 0)
+        self._take_back(descriptor, before, written)
+        raise Degraded(reason)
+
+    def _take_back(self, descriptor: int, before: int, written: int) -> None:
+        """Cut off what a failed write left, unless another writer wrote behind it."""
+        try:
+            if self._files.fstat(descriptor).st_size == before + written:
+                self._files.truncate(descriptor, before)
+            else:
+                self._files.write(descriptor, b"\n")
+            self._known = _Identity.of(self._files.fstat(descriptor))
+        except OSError:
+            # The fragment stays; the next look finds a file of another size and reads it.
+            return
+
+    def _create(self, lines: Sequence[bytes]) -> None:
+        data = b"".join(line + b"\n" for line in [*self._held, *lines])
+        folder = os.path.dirname(self._path)
+        flags = os.O_WRONLY | os.O_APPEND
+        if not self._replaces_empty:
+            flags |= os.O_CREAT | os.O_EXCL
+        try:
+            self._files.make_folders(folder)
+            descriptor = self._files.open(self._path, flags)
+        except FileExistsError as error:
+            raise SessionFileExists(self._path) from error
+        except OSError as error:
+            raise _refused(error) from error
+        try:
+            self._require_empty(descriptor)
+            self._write_all(descriptor, data, 0)
+            self._known = _Identity.of(self._files.fstat(descriptor))
+        except StoreError:
+            self._remove_new()
+            raise
+        finally:
+            self._files.close(descriptor)
+        self._sync_folder(folder)
+        self._end = len(data)
+        self._open_tail = b""
+        self._held_size = sum(len(line) + 1 for line in self._held)
+        self._flushed = True
+        self._held, self._held_at = [], {}
+
+    def _require_empty(self, descriptor: int) -> None:
+        if self._files.fstat(descriptor).st_size:
+            raise FileChanged("another program wrote to the empty file first")
+
+    def _remove_new(self) -> None:
+        if not self._replaces_empty:
+            try:
+                self._files.unlink(self._path)
+            except OSError:
+                return
+
+    def _sync_folder(self, folder: str) -> None:
+        descriptor = self._files.open(folder, os.O_RDONLY)
+        try:
+            self._files.sync(descriptor)
+        finally:
+            self._files.close(descriptor)
+
+    def rewrite(self, lines: Sequence[bytes]) -> None:
+        foreign = self.look()
+        if foreign:
+            raise FileChanged("another program wrote to it")
+        temporary = f"{self._path}.{os.getpid()}.migrating"
+        try:
+            self._write_whole(temporary, lines)
+            self._files.replace(temporary, self._path)
+            self._sync_folder(os.path.dirname(self._path))
+        except OSError as error:
+            self._unlink_quietly(temporary)
+            raise _refused(error) from error
+        self.close()
+
+    def _write_whole(self, path: str, lines: Sequence[bytes]) -> None:
+        """A new file with the owner and mode of the old one."""
+        stat = self._files.stat(self._path)
+        data = memoryview(b"".join(line + b"\n" for line in lines))
+        descriptor = self._files.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            self._files.chmod(descriptor, stat.st_mode & 0o7777)
+            if (stat.st_uid, stat.st_gid) != (os.getuid(), os.getgid()):
+                self._files.chown(descriptor, stat.st_uid, stat.st_gid)
+            while data:
+                data = data[self._files.write(descriptor, bytes(data)) :]
+            self._files.sync(descriptor)
+        finally:
+            self._files.close(descriptor)
+
+    def _unlink_quietly(self, path: str) -> None:
+        try:
+            self._files.unlink(path)
+        except OSError:
+            return
+
+    def close(self) -> None:
+        self._reader = None
+
+
+def _near_groups(locators: Sequence[Locator]) -> Iterator[list[Locator]]:
+    group: list[Locator] = []
+    for at, length in locators:
+        if group:
+            end = group[-1][0] + group[-1][1]
+            if not end <= at <= end + _NEAR or end - group[0][0] > _CHUNK:
+                yield group
+                group = []
+        group.append((at, length))
+    if group:
+        yield group
+
+
+def _refused(error: OSError) -> StoreError:
+    reason = os.strerror(error.errno or 0)
+    return NotWritable(reason) if error.errno in _DENIED else Degraded(reason)
+
+
+class JsonlStore:
+    """Session files of one machine."""
+
+    def __init__(self, files: Files | None = None) -> None:
+        self._files = files or SystemFiles()
+
+    def open(self, path: str) -> JsonlLog:
+        try:
+            self._files.stat(path)
+        except FileNotFoundError as error:
+            raise NoSuchSession(path) from error
+        except OSError as error:
+            raise Unreadable(path, os.strerror(error.errno or 0)) from error
+        return JsonlLog(path, self._files, exists=True)
+
+    def new(self, path: str | None) -> JsonlLog:
+        assert path is not None
+        return JsonlLog(path, self._files, exists=False)
+
+    def list_paths(self, folder: str) -> list[str]:
+        try:
+            entries = list(self._files.scan_folder(folder))
+        except OSError:
+            return []
+        return [entry.path for entry in entries if entry.name.endswith(".jsonl")]
