@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -89,7 +90,7 @@ def _message(opened: BlockingSession, role: str, text: str) -> dict[str, Any]:
 
 def _read_entries() -> list[dict[str, Any]]:
     # Lines end at 0x0A alone: a session's text may hold what Python takes for a line's end too.
-    lines = click.get_binary_stream("stdin").read().decode("utf-8", "replace").split("\n")
+    lines = sys.stdin.buffer.read().decode("utf-8", "replace").split("\n")
     entries = [
         _parse_entry(line, f"line {number} of standard input")
         for number, line in enumerate(lines, 1)

@@ -81,7 +81,7 @@ class ContextSize(TypedDict):
 
     tokens: int
     source: Literal["measured", "estimated"]
-    estimated: int
+    estimated: int | None
     measured: int | None
     measuredAt: str | None
     before: int | None

@@ -31,6 +31,7 @@ class BlockingConnection:
         self._asked: int | None = None
         self._replies: list[dict[str, Any]] = []
         self._inboxes = Inboxes()
+        self._lost: ConnectionLost | None = None
 
     @classmethod
     def open(cls, path: str, timeout: float | None = None) -> BlockingConnection:
@@ -109,9 +110,11 @@ class BlockingConnection:
 
     def _read(self, deadline: float | None) -> None:
         """Takes in what comes next, waiting for it. An interrupted frame is completed later."""
-        self._socket.settimeout(
-            None if deadline is None else max(deadline - time.monotonic(), 1e-6)
-        )
+        if self._lost is not None:
+            raise ConnectionLost(*self._lost.args)
+        # Zero would make it a socket that never waits.
+        left = None if deadline is None else max(deadline - time.monotonic(), 1e-6)
+        self._socket.settimeout(left)
         try:
             data = self._socket.recv(_READ_SIZE)
         except TimeoutError:
@@ -120,8 +123,12 @@ class BlockingConnection:
             raise ConnectionLost("the daemon closed the connection") from error
         if not data:
             raise ConnectionLost("the daemon closed the connection")
-        for message in self._frames.feed(data):
-            self._take(message)
+        try:
+            for message in self._frames.feed(data):
+                self._take(message)
+        except ConnectionLost as error:
+            # What came whole before it still counts; whoever waits for more is told.
+            self._lost = error
 
     def _take(self, message: dict[str, Any]) -> None:
         method = message.get("method")

@@ -1,0 +1,366 @@
+"""The commands against a daemon that says what the test tells it to."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from pisessiond.cli.main import cli, run
+from tests.cli import samples
+from tests.client.scripted import OPENED, Message, Script, changed, refuse, reply, scripted_daemon
+
+NODES = [
+    samples.node("aaaaaaaa* - user: Fix the \x1b[31mlogin test", size=9_400),
+    samples.node("bbbbbbbb aaaaaaaa assistant: [green] Done", size=84_000),
+]
+DONE = {"rev": 2, "leaf": "bbbbbbbb"}
+FORKED = {"session": "s2", "path": "/srv/demo/s2.jsonl", "unsaved": True, "editorText": "a\nb"}
+PREVIEW = {
+    "firstKept": "bbbbbbbb",
+    "isSplitTurn": False,
+    "summarised": ["aaaaaaaa"],
+    "turnPrefix": [],
+    "kept": ["bbbbbbbb"],
+    "tokensBefore": 84_000,
+    "tokensKept": 20_000,
+    "previousSummary": False,
+    "readFiles": [],
+    "modifiedFiles": [],
+}
+
+
+def _append(message: Message) -> dict[str, Any]:
+    params = message["params"]
+    return {**DONE, "ids": [entry["id"] for entry in params["entries"]]}
+
+
+def _compact(message: Message) -> dict[str, Any]:
+    if message["params"].get("dryRun"):
+        return {"rev": 1, "leaf": "aaaaaaaa", "preview": PREVIEW}
+    return {**DONE, "entry": "cccccccc"}
+
+
+def _sizes(message: Message) -> dict[str, Any]:
+    entries = message["params"].get("entries")
+    return {"sizes": dict.fromkeys(entries, samples.SIZE)} if entries else dict(samples.SIZE)
+
+
+CONTEXT = {
+    "rev": 1,
+    "messages": [{"role": "user", "content": "Fix it"}],
+    "sources": ["aaaaaaaa"],
+    "model": {"provider": "demo", "modelId": "opus-5"},
+    "thinkingLevel": "off",
+    "activeTools": None,
+    "omitted": [{"id": "m1", "reason": "noMessage"}],
+    "cursor": None,
+}
+LISTED = {
+    "session": "s1",
+    "path": "/srv/demo/s1.jsonl",
+    "cwd": "/srv/demo",
+    "name": "login-fix",
+    "firstMessage": None,
+    "messages": 2,
+    "created": None,
+    "modified": "2026-11-12T14:33:00.000Z",
+    "parentSession": None,
+    "open": 1,
+    "unsaved": False,
+    "lastExternal": None,
+}
+ENTRY = {"type": "message", "id": "aaaaaaaa", "message": {"role": "user", "content": "Fix it"}}
+
+
+@pytest.fixture
+def script() -> Script:
+    return Script(
+        session_tree={"rev": 1, "total": 2, "nodes": NODES},
+        session_append=_append,
+        session_navigate={**DONE, "editorText": "Fix it"},
+        session_compact=_compact,
+        session_fork=FORKED,
+        session_clone={**FORKED, "editorText": None},
+        session_label=DONE,
+        session_rename=DONE,
+        session_editContext=DONE,
+        session_contextSize=_sizes,
+        session_context=CONTEXT,
+        session_entries={"rev": 1, "entries": [ENTRY], "cursor": None},
+        session_stats=samples.STATS,
+        session_check={"problems": []},
+        session_list={"sessions": [LISTED], "cursor": None},
+        daemon_status=samples.STATUS,
+        daemon_shutdown={},
+    )
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def daemon(script: Script) -> Iterator[str]:
+    with scripted_daemon(script) as path:
+        yield path
+
+
+@pytest.fixture
+def command(daemon: str) -> Run:
+    def call(*arguments: str, **named: Any) -> Result:
+        return CliRunner().invoke(cli, [*arguments], env={"PISESSIOND_SOCKET": daemon}, **named)
+
+    return call
+
+
+SAYS = {
+    "status": (["status"], "process 4711"),
+    "stop": (["stop"], "the daemon is stopping"),
+    "list": (["list", "--width", "80"], "s1  login-fix"),
+    "tree": (["tree", "s1", "--width", "80"], "┃ » Fix the login test"),
+    "tree-ascii": (["tree", "s1", "--ascii"], ": < [green] Done"),
+    "show": (["show", "s1"], "user · aaaaaaaa\n  Fix it"),
+    "append": (["append", "s1", "--text", "Hi"], "· leaf bbbbbbbb · context 84k 42%"),
+    "navigate": (["navigate", "s1", "aaaaaaaa"], "its text, to be sent again:\n  Fix it"),
+    "navigate-start": (["navigate", "s1", "--start"], "moved"),
+    "dry-run": (["compact", "s1", "--dry-run"], "after  ~20k ~10% and the summary"),
+    "compact": (["compact", "s1", "--summary", "S"], "compacted · leaf bbbbbbbb"),
+    "fork": (["fork", "s1", "aaaaaaaa"], "/srv/demo/s2.jsonl (nothing on disk yet)"),
+    "clone": (["clone", "s1"], "cloned · session s2"),
+    "label": (["label", "s1", "aaaaaaaa", "green"], "labelled [green]"),
+    "rename": (["rename", "s1", "--clear"], "name cleared"),
+    "omit": (["edit-context", "s1", "aaaaaaaa", "--omit"], "omitted"),
+    "context": (["context", "s1"], "1 entry gives no message here"),
+    "context-at": (["context", "s1", "aaaaaaaa"], "context 84k of 200k  42% measured"),
+    "stats": (["stats", "s1"], "whole file"),
+    "check": (["check", "s1"], "no problems"),
+    "call": (["call", "daemon/status"], '"pid": 4711'),
+}
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_a_command_says_what_came_of_it(command: Run, name: str) -> None:
+    arguments, expected = SAYS[name]
+    result = command(*arguments)
+    assert result.exit_code == 0, result.output
+    assert expected in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+@pytest.mark.parametrize("name", sorted(set(SAYS) - {"call", "tree-ascii"}))
+def test_json_is_the_daemons_answer_as_one_document(command: Run, name: str) -> None:
+    arguments, _ = SAYS[name]
+    result = command(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    assert isinstance(json.loads(result.stdout), dict)
+    assert result.stdout.count("\n") == 1
+
+
+SENT = {
+    "path": (["check", "some.jsonl"], "session/open", {"path": str(Path.cwd() / "some.jsonl")}),
+    "latest": (["check"], "session/open", {"latest": {"cwd": str(Path.cwd())}}),
+    "id": (["check", "s1"], "session/open", {"session": "s1"}),
+    "filter": (["tree", "s1", "--filter", "all"], "session/tree", {"filter": "all"}),
+    "base": (["label", "s1", "a", "x", "--base-leaf", "b"], "session/label", {"baseLeaf": "b"}),
+    "clear": (["label", "s1", "a", "--clear"], "session/label", {"label": None}),
+    "start": (["navigate", "s1", "--start"], "session/navigate", {"target": None}),
+    "at": (["fork", "s1", "a", "--at"], "session/fork", {"entry": "a", "position": "at"}),
+    "restore": (
+        ["edit-context", "s1", "a", "--restore"],
+        "session/editContext",
+        {"replacement": "restore"},
+    ),
+    "replace": (
+        ["edit-context", "s1", "a", "--text", "x"],
+        "session/editContext",
+        {"replacement": {"content": "x"}},
+    ),
+    "content": (
+        ["edit-context", "s1", "a", "--content", "[]"],
+        "session/editContext",
+        {"replacement": {"content": []}},
+    ),
+    "open": (["call", "--open", "s1", "session/tree"], "session/tree", {"session": "s1"}),
+}
+
+
+@pytest.mark.parametrize("name", SENT)
+def test_a_command_sends_what_it_was_given(command: Run, script: Script, name: str) -> None:
+    arguments, method, expected = SENT[name]
+    assert command(*arguments).exit_code == 0
+    (params,) = script.params(method)
+    assert expected.items() <= params.items()
+
+
+def test_an_answer_names_the_model_that_is_chosen(command: Run, script: Script) -> None:
+    assert command("append", "s1", "--role", "assistant", "--text", "Hi").exit_code == 0
+    message = script.params("session/append")[0]["entries"][0]["message"]
+    assert (message["provider"], message["model"]) == ("demo", "opus-5")
+
+
+def test_entries_come_one_a_line_on_standard_input(command: Run, script: Script) -> None:
+    lines = '{"type":"custom","data":"a\u2028b"}\r\n\n{"type":"custom","id":"x"}'
+    result = command("append", "s1", "-", "--json", input=lines)
+    assert json.loads(result.stdout)["ids"][1] == "x"
+    first, _ = script.params("session/append")[0]["entries"]
+    assert first["data"] == "a\u2028b"
+
+
+def test_a_bad_line_on_standard_input_is_named_and_nothing_is_sent(
+    command: Run, script: Script
+) -> None:
+    result = command("append", "s1", "-", input='{"type":"custom"}\nnope\n')
+    assert result.exit_code == 2
+    assert "line 2 of standard input" in result.stderr
+    assert not script.params("session/append")
+
+
+def test_follow_prints_each_change_and_ends_with_the_daemon(command: Run, script: Script) -> None:
+    change = {"kind": "append", "origin": "external", "nodes": NODES[:1]}
+
+    def opened(message: Message) -> list[Message | bytes]:
+        return [reply(message, OPENED), changed(1, 2, change), b"Content-Length: x\r\n\r\n"]
+
+    script.answers["session/open"] = opened
+    result = command("follow", "s1", "--width", "80")
+    assert result.exit_code == 2
+    assert "another program: append aaaaaaaa user Fix the login test" in result.stdout
+    lines = [json.loads(line) for line in command("follow", "s1", "--json").stdout.splitlines()]
+    assert [line.get("rev") for line in lines] == [1, 2, None]
+    assert lines[0]["snapshot"]["session"] == "s1"
+    assert lines[1]["changes"] == [change]
+    assert lines[2]["error"]["kind"] == "ConnectionLost"
+
+
+def test_a_refusal_is_a_sentence_and_exit_code_1(command: Run, script: Script) -> None:
+    script.answers["session/rename"] = refuse("ReadOnly", "the file is \x1b[31mread only")
+    result = command("rename", "s1", "x")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "pisessiond: the file is read only\n"
+    result = command("rename", "s1", "x", "--json")
+    assert result.exit_code == 1
+    error = {"kind": "ReadOnly", "message": "the file is \x1b[31mread only"}
+    assert json.loads(result.stdout) == {"error": error}
+
+
+WRONG = [
+    ["nonsense"],
+    ["tree", "s1", "--filter", "odd"],
+    ["append", "s1"],
+    ["append", "s1", "--text", "a", "--entry", "{}"],
+    ["append", "s1", "--entry", "[]"],
+    ["append", "s1", "-"],
+    ["navigate", "s1"],
+    ["navigate", "s1", "a", "--start"],
+    ["label", "s1", "a"],
+    ["edit-context", "s1", "a", "--omit", "--restore"],
+    ["edit-context", "s1", "a", "--content", "{"],
+    ["call", "x", "nope"],
+    ["compact", "s1", "--summary-file", "/nonexistent/file"],
+]
+
+
+@pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
+def test_wrong_usage_is_exit_code_2_and_changes_nothing(
+    command: Run, script: Script, arguments: list[str]
+) -> None:
+    assert command(*arguments).exit_code == 2
+    assert all(message["method"].startswith("init") for message in script.heard)
+
+
+def test_without_an_address_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PISESSIOND_SOCKET", raising=False)
+    result = CliRunner().invoke(cli, ["tree", "s1"])
+    assert result.exit_code == 2
+    assert "--socket PATH" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    result = CliRunner().invoke(cli, ["tree", "s1", "--json"])
+    assert json.loads(result.stdout)["error"]["kind"] == "NoDaemon"
+
+
+def test_serve_wants_one_place_to_serve() -> None:
+    assert CliRunner().invoke(cli, ["serve"]).exit_code == 2
+
+
+def _commands() -> dict[str, click.Command]:
+    return dict(cli.commands)
+
+
+@pytest.mark.parametrize("name", _commands())
+def test_help_has_a_short_line_and_an_example(name: str) -> None:
+    shown = CliRunner().invoke(cli, [name, "--help"])
+    assert shown.exit_code == 0
+    assert f"pisessiond {name}" in shown.output.split("Examples:")[1]
+    assert not _commands()[name].get_short_help_str(limit=60).endswith("...")
+
+
+def _program(*arguments: str, **named: Any) -> subprocess.Popen[bytes]:
+    environment = {key: value for key, value in os.environ.items() if key != "PISESSIOND_SOCKET"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "pisessiond", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**environment, **named.pop("env", {})},
+        **named,
+    )
+
+
+def test_ctrl_c_ends_a_command_without_a_word(daemon: str, script: Script) -> None:
+    with _program("follow", "s1", "--socket", daemon) as program:
+        assert program.stdout is not None
+        assert program.stderr is not None
+        program.stdout.readline()
+        program.send_signal(signal.SIGINT)
+        assert program.wait(10) == 130
+        assert program.stderr.read() == b""
+
+
+def test_a_broken_pipe_ends_a_command_without_a_word(daemon: str, script: Script) -> None:
+    many = [samples.node(f"{number:08x} - user: {'x' * 50}") for number in range(5_000)]
+    script.answers["session/tree"] = {"rev": 1, "total": 5_000, "nodes": many}
+    with _program("tree", "s1", "--socket", daemon) as program:
+        assert program.stdout is not None
+        assert program.stderr is not None
+        program.stdout.readline()
+        program.stdout.close()
+        assert program.wait(10) == 141
+        assert program.stderr.read() == b""
+
+
+def test_a_terminal_without_glyphs_gets_ascii(daemon: str) -> None:
+    environment = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    with _program("tree", "s1", "--socket", daemon, env=environment) as program:
+        out, _ = program.communicate(timeout=10)
+    assert program.returncode == 0
+    assert b"| > Fix the login test" in out
+
+
+def test_a_command_imports_no_server_no_loop_and_no_pydantic(daemon: str) -> None:
+    slow = {"asyncio", "anyio", "pydantic", "pygls", "lsprotocol", "rich", "msgspec"}
+    code = f"""
+import sys
+from pisessiond.cli.main import run
+assert run(["tree", "s1", "--socket", {daemon!r}]) == 0
+ours = {{name for name in sys.modules if name.startswith("pisessiond.")}}
+layers = {{name.split(".")[1] for name in ours}}
+print(sorted({slow!r} & set(sys.modules)), sorted(layers))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[] ['cli', 'client']"
+
+
+def test_exit_codes_of_the_program_itself(daemon: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert run(["tree", "s1", "--socket", daemon]) == 0
+    assert run(["tree", "s1", "--socket", "/nonexistent/socket"]) == 2
+    assert run(["tree", "--nonsense"]) == 2
+    assert "no daemon listens on" in capfd.readouterr().err
