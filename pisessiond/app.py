@@ -79,7 +79,7 @@ async def _serve(options: ServeOptions) -> int:
     places = session_places(options.agent_dir)
     about = About(
         version=__version__,
-        agent_dir=os.path.realpath(places.agent_dir),
+        agent_dir=places.agent_dir,
         address=options.socket,
         log=options.log_file,
     )
@@ -133,7 +133,7 @@ def session_places(agent_dir: str | None) -> Places:
     chosen = agent_dir or os.environ.get("PI_CODING_AGENT_DIR") or f"{home}/.pi/agent"
     if chosen.startswith("~/"):
         chosen = home + chosen[1:]
-    return Places(os.path.abspath(chosen), home, dict(os.environ), _read_small_file)
+    return Places(os.path.realpath(chosen), home, dict(os.environ), _read_small_file)
 
 
 def _read_small_file(path: str) -> str | None:

@@ -139,7 +139,9 @@ def describe_preparation(preparation: CompactionPreparation) -> dict[str, Any]:
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    # A lone surrogate becomes U+FFFD, as everywhere where JavaScript makes bytes of a string.
+    data = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+    return hashlib.sha256(data).hexdigest()
 
 
 def _role_runs(messages: Sequence[Message]) -> list[list[Any]]:

@@ -94,7 +94,7 @@ class Session:
         self.leaf = self._leaf_of_file()
         self._report_compactions()
         self.flawed = {
-            row for problem in self.problems if (row := self._problem_row(problem)) is not None
+            at for problem in self.problems if (at := self._problem_row(problem)) is not None
         }
         """Rows that a problem is about."""
 
@@ -144,9 +144,8 @@ class Session:
         row: int = len(index) - 1
         while row >= 0 and index.kind[row] == kinds.LEAF:
             target = index.notes.get(row)
-            found: int | None
             place, offset, entry = index.line[row], index.at[row], index.ids[row]
-            found = NONE if target is None else index.find(target)
+            found: int | None = index.find(target) if target is not None else NONE
             if found is not None:
                 message = "pi 1.6 would stand at this leaf entry itself, not at its target."
                 self.problems.append(Problem("leafReadings", message, place, offset, entry))
