@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -175,7 +175,7 @@ def compact(
     output: Output,
     session: str,
     summary: str | None,
-    summary_file: click.utils.LazyFile | None,
+    summary_file: TextIO | None,
     instructions: str | None,
     dry_run: bool,
     base_leaf: str | None,
@@ -226,11 +226,8 @@ def fork(
     Before a user message, or --at any entry. Without an entry it begins at the leaf; with --cwd
     alone all branches come along.
     """
-    import os
-
-    folder = None if cwd is None else os.path.abspath(cwd)  # noqa: PTH100
     opened = open_session(client, session)
-    answer = opened.fork(given(entry), position=given(position), cwd=given(folder))
+    answer = opened.fork(given(entry), position=given(position), cwd=given(cwd))
     _say_fork(output, answer, "forked")
 
 

@@ -49,8 +49,8 @@ def _words_of(change: dict[str, Any]) -> Iterator[str]:
                 f"[{clean_line(str(label))}]" if label else "cleared"
             )
         case "rename":
-            name = change.get("name")
-            yield f"rename to {clean_line(str(name))}" if name else "rename, no name now"
+            new = change.get("name")
+            yield f"rename to {clean_line(str(new))}" if new else "rename, no name now"
         case "edit":
             yield f"edit context of {_id(change.get('target'))}"
         case "save":

@@ -55,7 +55,7 @@ def remote_command(
     @json_option
     @socket_option
     @functools.wraps(function)
-    def command(*args: P.args, socket: str | None, as_json: bool, **named: P.kwargs) -> None:
+    def command(*args: Any, socket: str | None, as_json: bool, **named: Any) -> None:
         output = Output(as_json=as_json)
         with output.refusals():
             from pisessiond.client.blocking import connect
@@ -69,9 +69,9 @@ def remote_command(
 def open_session(client: BlockingClient, session: str) -> BlockingSession:
     """Opens what a SESSION argument means: a file, `latest` of this folder, or an id."""
     if session == "latest":
-        return client.open(latest=os.getcwd())  # noqa: PTH109  # see client.aio
+        return client.open(latest=os.getcwd())
     if session.endswith(".jsonl") or os.sep in session:
-        return client.open(path=os.path.abspath(session))  # noqa: PTH100
+        return client.open(path=session)
     return client.open(session)
 
 

@@ -50,10 +50,7 @@ def list_sessions(
 
     ● is open in a client, ○ is not, + has nothing on disk yet.
     """
-    import os
-
-    folder = None if cwd is None else os.path.abspath(cwd)  # noqa: PTH100
-    answer = client.sessions(cwd=given(folder), query=given(query), limit=limit)
+    answer = client.sessions(cwd=given(cwd), query=given(query), limit=limit)
     if output.as_json:
         output.json(answer)
         return
@@ -157,8 +154,9 @@ def context(
     answer = opened.context(given(entry))
     while (cursor := answer["cursor"]) is not None:
         page = opened.context(given(entry), cursor=cursor)
-        for member in ("messages", "sources", "omitted"):
-            answer[member] += page[member]  # type: ignore[literal-required]
+        answer["messages"] += page["messages"]
+        answer["sources"] += page["sources"]
+        answer["omitted"] += page["omitted"]
         answer["cursor"] = page["cursor"]
     if output.as_json:
         output.json(answer)

@@ -149,4 +149,4 @@ class BlockingClient:
 
 
 def _cwd() -> str:
-    return os.getcwd()  # noqa: PTH109  # pathlib would make up a tenth of a command's start
+    return os.getcwd()  # pathlib would make up a tenth of a command's start

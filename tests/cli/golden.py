@@ -108,8 +108,14 @@ def _reports() -> Iterable[str]:
         "unsaved": False,
         "lastExternal": None,
     }
-    other = {**listed, "session": "0192f3c2", "open": 0, "name": "store-port", "modified": "?"}
-    unsaved = {**listed, "session": "0192f3c3", "open": 0, "firstMessage": None, "unsaved": True}
+    other: Any = {**listed, "session": "0192f3c2", "open": 0, "name": "store-port", "modified": "?"}
+    unsaved: Any = {
+        **listed,
+        "session": "0192f3c3",
+        "open": 0,
+        "firstMessage": None,
+        "unsaved": True,
+    }
     yield from session_lines([listed, other, unsaved], 80, UTC)
     yield from problem_lines(
         [
@@ -130,7 +136,8 @@ def _reports() -> Iterable[str]:
         "modifiedFiles": [],
     }
     yield from preview_lines(preview, samples.SIZE)
-    yield from preview_lines({**preview, "isSplitTurn": False}, {**samples.SIZE, "window": None})
+    preview["isSplitTurn"] = False
+    yield from preview_lines(preview, {**samples.SIZE, "window": None})
 
 
 def drawn() -> dict[str, str]:

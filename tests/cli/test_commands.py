@@ -165,8 +165,8 @@ def test_json_is_the_daemons_answer_as_one_document(command: Run, name: str) -> 
     assert result.stdout.count("\n") == 1
 
 
-SENT = {
-    "path": (["check", "some.jsonl"], "session/open", {"path": str(Path.cwd() / "some.jsonl")}),
+SENT: dict[str, tuple[list[str], str, dict[str, Any]]] = {
+    "path": (["check", "some.jsonl"], "session/open", {"path": "some.jsonl"}),
     "latest": (["check"], "session/open", {"latest": {"cwd": str(Path.cwd())}}),
     "id": (["check", "s1"], "session/open", {"session": "s1"}),
     "filter": (["tree", "s1", "--filter", "all"], "session/tree", {"filter": "all"}),

@@ -2,7 +2,9 @@
 
 import inspect
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +19,7 @@ from tests.client.generated import CLIENT, made
 
 MADE = made()
 
-TYPED = {
+TYPED: dict[str, Callable[..., Any]] = {
     "session/create": Client.create,
     "session/list": Client.sessions,
     "session/close": Session.close,

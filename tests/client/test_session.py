@@ -283,7 +283,8 @@ def test_a_lost_connection_fails_what_waits_and_all_that_follows() -> None:
     async def main(path: str) -> None:
         async with aio.connect(path) as client:
             session = await client.open("s1")
-            waiting = asyncio.create_task(anext(session.changes()))  # type: ignore[arg-type]
+            updates: Any = session.changes()
+            waiting: asyncio.Task[Any] = asyncio.create_task(anext(updates))
             await asyncio.sleep(0)
             for _ in range(2):
                 with pytest.raises(ConnectionLost):

@@ -1,0 +1,56 @@
+"""A session's tree as a client holds it, kept in step by updates. It asks for nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pisessiond.client.answers import ContextSize, EntryId, Node
+from pisessiond.client.update import Update
+
+_KNOWN = {"append", "navigate", "compact", "fork", "label", "rename", "save", "problem"}
+"""Kinds whose nodes say all there is. After an edit the sizes behind it are others too."""
+
+
+class Mirror:
+    """The nodes of one session by id, in the order they came, and where it stands."""
+
+    def __init__(
+        self, nodes: Iterable[Node], leaf: EntryId | None, size: ContextSize | None
+    ) -> None:
+        self._nodes = {node["id"]: node for node in nodes}
+        self.leaf = leaf
+        self.size = size
+        self._mark_active()
+
+    @property
+    def nodes(self) -> list[Node]:
+        return list(self._nodes.values())
+
+    def apply(self, update: Update) -> bool:
+        """Takes an update in; says whether that was enough, else the tree is to be fetched anew.
+
+        Nodes are upserts by id: what an update does not name stays as it was.
+        """
+        for change in update.changes:
+            for node in change.get("nodes", ()):
+                known = self._nodes.setdefault(node["id"], node)
+                known.update(node)
+            target = self._nodes.get(change.get("target", ""))
+            if change["kind"] == "label" and target is not None:
+                target["label"] = change.get("label")
+        self.leaf, self.size = update.leaf, update.context_size
+        self._mark_active()
+        kinds = {change["kind"] for change in update.changes}
+        return update.snapshot is None and kinds <= _KNOWN
+
+    def _mark_active(self) -> None:
+        # A move changes the branch of many nodes; all follows from the leaf, so none is sent.
+        active = set()
+        at = self.leaf
+        while at is not None and at in self._nodes and at not in active:
+            active.add(at)
+            at = self._nodes[at]["parent"]
+        for name, node in self._nodes.items():
+            flags = [flag for flag in node["flags"] if flag not in {"active", "leaf"}]
+            flags += ["active"] * (name in active) + ["leaf"] * (name == self.leaf)
+            node["flags"] = flags
