@@ -154,9 +154,10 @@ class Connection:
             for handle in list(self.subscriptions):
                 self.unsubscribe(handle)
             self.lsp.end()
-            with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+            with anyio.move_on_after(CLOSE_SECONDS, shield=True) as limit:
                 await self._stream.aclose()
-            self._stream.abort()
+            if limit.cancelled_caught:
+                self._stream.abort()
             self.state.left(self)
             log.info("client %d left", self.number)
 

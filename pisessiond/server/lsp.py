@@ -49,7 +49,7 @@ def lsp_capabilities(client: dict[str, Any]) -> dict[str, Any]:
     return {
         "positionEncoding": known[0] if known else "utf-16",
         # The daemon reads the files itself and wants no text, only to know what is open.
-        "textDocumentSync": {"openClose": True, "change": 0},
+        "textDocumentSync": {"openClose": True, "change": 0, "save": False},
         "documentSymbolProvider": {"label": "pi session"},
     }
 

@@ -27,12 +27,24 @@ class MessageStream:
     """One client's bytes as message bodies."""
 
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, transport: str
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        transport: str,
+        source: asyncio.BaseTransport | None = None,
     ) -> None:
+        """Takes over an open connection.
+
+        Args:
+            reader: What comes in.
+            writer: What goes out.
+            transport: unix or stdio.
+            source: The transport of `reader`, where it is not that of `writer`.
+        """
         writer.transport.set_write_buffer_limits(high=STREAM_LIMIT)
         self.transport = transport
-        """unix or stdio."""
         self._reader = reader
+        self._source = source
         self._writer = writer
         self._decoder = FrameDecoder()
 
@@ -82,10 +94,14 @@ class MessageStream:
 
     def abort(self) -> None:
         """Closes without sending what waits."""
+        if self._source is not None:
+            self._source.close()
         self._writer.transport.abort()
 
     async def aclose(self) -> None:
         """Sends what waits, then closes."""
+        if self._source is not None:
+            self._source.close()
         self._writer.close()
         try:
             await self._writer.wait_closed()
@@ -105,12 +121,13 @@ async def open_stdio() -> MessageStream:
     sys.stdout.flush()
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     reader = asyncio.StreamReader(limit=STREAM_LIMIT)
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), source)
+    incoming, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), source)
     # Nothing is read from the sink; the protocol is there for its flow control and its closing.
     transport, protocol = await loop.connect_write_pipe(
         lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), sink
     )
-    return MessageStream(reader, asyncio.StreamWriter(transport, protocol, None, loop), "stdio")
+    writer = asyncio.StreamWriter(transport, protocol, None, loop)
+    return MessageStream(reader, writer, "stdio", incoming)
 
 
 def peer_uid(connection: socket.socket) -> int | None:

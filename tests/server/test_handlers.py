@@ -68,13 +68,13 @@ async def test_status(daemon: Running) -> None:
 
 
 async def test_paths_of_a_client_start_at_its_folder(daemon: Running) -> None:
-    async with daemon.client(cwd="/home", sessionDir="/sessions") as client:
+    async with daemon.client(cwd="/base", sessionDir="/sessions") as client:
         await client.call("session/create", {"cwd": "project", "id": "new"})
         made = daemon.sessions.asked[-1]
-        assert (made["cwd"], made["session_dir"]) == ("/home/project", "/sessions")
+        assert (made["cwd"], made["session_dir"]) == ("/base/project", "/sessions")
         assert (made["origin"].client, made["origin"].client_id) == ("test", "test-id")
         await client.call("session/open", {"path": "project/new.jsonl"})
-        assert daemon.sessions.asked[-1]["path"] == "/home/project/new.jsonl"
+        assert daemon.sessions.asked[-1]["path"] == "/base/project/new.jsonl"
     async with daemon.client() as client:
         error = await client.refused("session/create", {"cwd": "project"})
         assert error["data"]["path"] == "cwd"
@@ -192,9 +192,9 @@ async def test_compact_written_and_tried(daemon: Running) -> None:
 
 
 async def test_fork_and_clone(daemon: Running) -> None:
-    async with daemon.client(cwd="/home") as client:
+    async with daemon.client(cwd="/base") as client:
         forked = await client.call("session/fork", {"session": "s", "entry": "a", "cwd": "x"})
-        assert (forked["path"], forked["unsaved"]) == ("/home/x", True)
+        assert (forked["path"], forked["unsaved"]) == ("/base/x", True)
         assert (forked["editorText"], forked["rev"]) == ("text", 1)
         cloned = await client.call("session/clone", {"session": "s"})
         assert (cloned["session"], "editorText" in cloned) == ("s", False)

@@ -43,11 +43,11 @@ async def open_session(connection: Connection, params: OpenParams) -> OpenResult
     `since` is met with a snapshot, which is always a right answer to it.
     """
     client = connection.client
-    latest = params.latest and client.resolve(params.latest.cwd, "latest.cwd")
+    latest = params.latest
     opened = await connection.state.sessions.open(
         path=params.path and client.resolve(params.path, "path"),
         session=params.session,
-        latest_cwd=latest,
+        latest_cwd=client.resolve(latest.cwd, "latest.cwd") if latest else None,
         session_dir=client.session_dir,
     )
     return conversion.open_result(connection.subscribe(opened))

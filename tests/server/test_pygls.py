@@ -1,0 +1,190 @@
+"""What is expected of pygls, one contract each: when one breaks, a new pygls behaves otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import logging
+import weakref
+from typing import Any, cast
+
+import pytest
+from lsprotocol import types as lsp
+
+from pisessiond.protocol.errors import RpcError
+from pisessiond.server.envelope import Message
+from pisessiond.server.lsp import LSP_METHODS, lsp_capabilities
+from pisessiond.server.lsp_documents import Document, Documents, Outline
+from pisessiond.server.lsp_server import PiProtocol, PiServer, shared_converter
+from pisessiond.service.types import Node
+
+
+class Made:
+    """A server whose writings are kept."""
+
+    def __init__(self, capabilities: dict[str, Any] | None = None) -> None:
+        self.sent: list[dict[str, Any]] = []
+        self.documents = Documents(cast("Any", None), lambda document: None)
+        params = {"capabilities": capabilities or {}, "initializationOptions": {"a": {"b": 1}}}
+        self.server = PiServer(self.put, self.documents, params)
+
+    def put(self, body: bytes) -> None:
+        self.sent.append(json.loads(body))
+
+    def feed(self, **raw: Any) -> list[dict[str, Any]]:
+        raw = {"jsonrpc": "2.0", **raw}
+        self.server.feed(Message(raw.get("id"), raw.get("method"), raw.get("params"), raw))
+        sent, self.sent = self.sent, []
+        return sent
+
+
+def test_a_server_is_made_without_a_loop_and_answers_nothing_to_initialize() -> None:
+    assert Made().sent == []
+
+
+@pytest.mark.parametrize(
+    "capabilities",
+    [
+        {},
+        {"general": {"positionEncodings": ["utf-8", "utf-16"]}},
+        {"general": {"positionEncodings": ["utf-16", "utf-32"]}},
+        {"general": {"positionEncodings": ["utf-7"]}},
+        {"general": {}},
+        {"textDocument": {"documentSymbol": {"hierarchicalDocumentSymbolSupport": True}}},
+    ],
+)
+def test_what_we_announce_is_what_pygls_would(capabilities: dict[str, Any]) -> None:
+    announced = shared_converter().unstructure(Made(capabilities).server.server_capabilities)
+    for name, ours in lsp_capabilities(capabilities).items():
+        assert announced[name] == ours, name
+
+
+def test_every_method_that_goes_to_pygls_has_a_feature_there() -> None:
+    manager = Made().server.protocol.fm
+    assert set(LSP_METHODS) <= {*manager.features, *manager.builtin_features}
+
+
+def test_a_plain_feature_is_answered_within_the_call() -> None:
+    made = Made()
+    made.documents.outlines["file:///s"] = Outline([
+        Node("a", None, "message", "user", "text", None, 0, None, None, None)
+    ])  # fmt: skip
+    params = {"textDocument": {"uri": "file:///s"}}
+    (answer,) = made.feed(id="x", method="textDocument/documentSymbol", params=params)
+    assert answer["id"] == "x"
+    assert answer["result"][0]["name"] == "text"
+    assert made.documents.outlines == {}
+
+
+def test_text_of_documents_is_not_kept_and_no_future_stays_behind() -> None:
+    made = Made()
+    for number in range(50):
+        text = {"uri": f"file:///{number}", "languageId": "", "version": 1, "text": "x" * 10_000}
+        made.feed(method="textDocument/didOpen", params={"textDocument": text})
+        changes = [{"text": "y"}]
+        versioned = {"uri": f"file:///{number}", "version": 2}
+        change = {"textDocument": versioned, "contentChanges": changes}
+        made.feed(method="textDocument/didChange", params=change)
+    assert made.server.workspace.text_documents == {}
+    assert made.server.protocol._request_futures == {}
+
+
+def test_closing_a_document_clears_its_problems() -> None:
+    params = {"textDocument": {"uri": "file:///s"}}
+    (told,) = Made().feed(method="textDocument/didClose", params=params)
+    assert told["params"] == {"uri": "file:///s", "diagnostics": []}
+
+
+def test_exit_does_not_end_the_process() -> None:
+    assert Made().feed(method="exit") == []
+
+
+@pytest.mark.parametrize("params", [{"type_name": "1 bad"}, {"jsonrpc": 1}, None, [1]])
+def test_unknown_methods_are_answered_whatever_their_params(params: object) -> None:
+    raw = {"params": params} if params is not None else {}
+    (answer,) = Made().feed(id=1, method="no/such", **raw)
+    assert answer["error"]["code"] == -32601
+
+
+def test_params_that_are_not_lsps_raise_before_anything_is_sent() -> None:
+    made = Made()
+    with pytest.raises(RpcError) as caught:
+        made.feed(id=1, method="textDocument/documentSymbol", params={"textDocument": {}})
+    assert caught.value.kind == "InvalidParams"
+    assert made.sent == []
+
+
+def test_an_answer_that_cannot_be_encoded_is_an_error_answer() -> None:
+    made = Made()
+
+    @made.server.feature("test/set")
+    def feature(server: PiServer, params: object) -> object:
+        return {"x": {1, 2}}
+
+    (answer,) = made.feed(id=9, method="test/set", params={})
+    assert (answer["id"], answer["error"]["code"]) == (9, -32603)
+
+
+def test_a_closed_server_is_let_go() -> None:
+    made = Made()
+    made.feed(id=1, method="textDocument/documentSymbol", params={"textDocument": {"uri": "a"}})
+    gone = weakref.ref(made.server)
+    protocol = weakref.ref(made.server.protocol)
+    del made
+    gc.collect()
+    assert gone() is None
+    assert protocol() is None
+
+
+def test_the_converter_is_shared() -> None:
+    assert shared_converter() is shared_converter()
+    assert Made().server.protocol._converter is shared_converter()
+
+
+def test_types_are_looked_up_without_a_cache() -> None:
+    for name in ("get_message_type", "get_result_type"):
+        assert not hasattr(getattr(PiProtocol, name), "cache_info")
+    protocol = Made().server.protocol
+    assert protocol.get_message_type("textDocument/didOpen") is lsp.DidOpenTextDocumentNotification
+    assert protocol.get_result_type("shutdown") is lsp.ShutdownResponse
+    assert protocol.get_message_type("session/open") is None
+
+
+class Records(logging.Handler):
+    """Keeps what reaches it. (pytest's own catches what is kept from the root on purpose.)"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.append(self.format(record))
+
+
+def test_pygls_logs_no_text() -> None:
+    made = Made()
+    root, records = logging.getLogger(), Records()
+    level = root.level
+    root.addHandler(records)
+    root.setLevel(logging.DEBUG)
+    try:
+        with pytest.raises(RpcError):
+            made.feed(id=1, method="textDocument/documentSymbol", params={"a": "secret"})
+        made.feed(id=2, method="secret", params={"a": "secret"})
+        made.server.publish(Document("file:///secret", cast("Any", None), lambda document: None))
+    finally:
+        root.setLevel(level)
+        root.removeHandler(records)
+    assert any("pygls.protocol.json_rpc line" in text for text in records.texts)
+    assert not any("secret" in text for text in records.texts)
+
+
+def test_no_task_is_started(anyio_backend: str) -> None:
+    async def main() -> int:
+        made = Made()
+        params = {"textDocument": {"uri": "a"}}
+        made.feed(id=1, method="textDocument/documentSymbol", params=params)
+        return len(asyncio.all_tasks())
+
+    assert asyncio.run(main()) == 1
