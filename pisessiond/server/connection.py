@@ -43,8 +43,9 @@ log = logging.getLogger(__name__)
 MESSAGES_A_TURN: Final = 64
 """So many small messages of one client are about a millisecond; then the others get a turn."""
 
-CLOSE_SECONDS: Final = 2.0
-"""How long running requests may go on, and what waits may be sent, when a connection ends."""
+CLOSE_SECONDS: Final = 1.0
+"""How long each step of an ending connection may take: running requests to end, answers to be
+handed on, the transport to send them. Together they fit into the daemon's own end."""
 
 _numbers = itertools.count(1)
 
@@ -84,7 +85,7 @@ class Connection:
         self._client = client
         self.phase = "ready"
         self.lsp.begin(params)
-        log.info("client %d is %s over %s", self.number, client.name, self.transport)
+        log.info("client %d is %r over %s", self.number, client.name, self.transport)
 
     # What handlers ask for.
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 STOP_SECONDS: Final = 3.0
-"""How long clients may take to be done when the daemon ends; the sessions' own end comes after."""
+"""How long clients may take to be done when the daemon ends; the sessions' own end comes after,
+and together they stay under the five seconds that a service manager or a user grants."""
 
 SESSIONS_SECONDS: Final = 1.5
 """How long the sessions may take to keep what has to be kept."""

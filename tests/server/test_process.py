@@ -107,6 +107,24 @@ def test_a_signal_ends_the_daemon_in_order(
     assert not path.exists()
 
 
+def test_a_client_that_never_reads_does_not_hold_up_the_end(served: tuple[Process, Path]) -> None:
+    process, path = served
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(path))
+        client.sendall(INITIALIZE)
+        entry = {"id": "big", "text": "x" * 1_000_000}
+        client.sendall(
+            request(id=2, method="session/append", params={"session": "s", "entry": entry})
+        )
+        for number in range(3, 20):
+            client.sendall(request(id=number, method="session/entries", params={"session": "s"}))
+        assert client.recv(1)
+        began = time.monotonic()
+        process.process.send_signal(signal.SIGTERM)
+        assert process.end()[0] == 0
+        assert time.monotonic() - began < 5
+
+
 def test_a_lost_terminal_ends_nothing(served: tuple[Process, Path]) -> None:
     process, path = served
     process.process.send_signal(signal.SIGHUP)
