@@ -228,8 +228,9 @@ class Pi:
     def bench(path: Path, *, positions: int = 20, timeout: float = 600.0) -> dict[str, float]:
         """How long pi takes over one file, measured in a fresh process.
 
-        Members: entries, tokens, importMs, openMs, sizeMs, treeMs, rssImportMb, rssMb, appendMs,
-        sizeAfterAppendMs, and the mean size at some positions: sampledPositions, sampledSizeMeanMs.
+        Members: entries, tokens, importMs, openMs, sizeMs, treeMs, rssImportMb, rssOpenMb, rssMb,
+        appendMs, appendP99Ms, sizeAfterAppendMs, and the mean size at some positions:
+        sampledPositions, sampledSizeMeanMs.
         """
         done = subprocess.run(
             [str(node_path()), "--expose-gc", str(ORACLE), "bench", str(path), str(positions)],

@@ -18,9 +18,11 @@ function timed(ask) {
   return [performance.now() - started, value];
 }
 
-const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+const quantile = (values, part) =>
+  [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) * part)];
+const median = (values) => quantile(values, 0.5);
 
-export async function bench({ path, positions = 20, appends = 5 }) {
+export async function bench({ path, positions = 20, sizedAppends = 5, appends = 200 }) {
   const started = performance.now();
   const { compaction, sessions } = await import("./programs.mjs");
   const importMs = performance.now() - started;
@@ -30,6 +32,7 @@ export async function bench({ path, positions = 20, appends = 5 }) {
     copyFileSync(path, copy);
     const rssImportMb = residentMb();
     const [openMs, manager] = timed(() => sessions.SessionManager.open(copy));
+    const rssOpenMb = residentMb();
     const size = () =>
       compaction.estimateProjectedContextTokens(
         manager.buildSessionProjection(),
@@ -47,12 +50,18 @@ export async function bench({ path, positions = 20, appends = 5 }) {
       sampled.push(timed(size)[0]);
     }
     if (leafId !== null) manager.branch(leafId);
-    const appendMs = [];
     const sizeAfterAppendMs = [];
-    for (let count = 0; count < appends; count += 1) {
-      const message = { role: "user", content: "one more line", timestamp: Date.now() };
-      appendMs.push(timed(() => manager.appendMessage(message))[0]);
+    for (let count = 0; count < sizedAppends; count += 1) {
+      manager.appendMessage({ role: "user", content: "one more line", timestamp: Date.now() });
       sizeAfterAppendMs.push(timed(size)[0]);
+    }
+    // As long as the lines of the file are. pi writes such a line and does not sync it.
+    const text = "one more line, as long as others are; ".repeat(34);
+    const appendMs = [];
+    for (let count = 0; count < appends; count += 1) {
+      const content = [{ type: "text", text: `${count} ${text}` }];
+      const message = { role: "user", content, timestamp: Date.now() };
+      appendMs.push(timed(() => manager.appendMessage(message))[0]);
     }
     return {
       entries: ids.length,
@@ -62,8 +71,10 @@ export async function bench({ path, positions = 20, appends = 5 }) {
       sizeMs,
       treeMs,
       rssImportMb,
+      rssOpenMb,
       rssMb,
       appendMs: median(appendMs),
+      appendP99Ms: quantile(appendMs, 0.99),
       sizeAfterAppendMs: median(sizeAfterAppendMs),
       sampledPositions: sampled.length,
       sampledSizeMeanMs: sampled.reduce((sum, ms) => sum + ms, 0) / Math.max(1, sampled.length),
