@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import signal
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -18,8 +22,6 @@ from pisessiond.server.state import About, DaemonState
 from pisessiond.server.streams import MessageStream, open_stdio
 
 if TYPE_CHECKING:
-    from anyio.abc import TaskGroup
-
     from pisessiond.service.sessions import Sessions
 
 log = logging.getLogger(__name__)
@@ -50,6 +52,12 @@ class Daemon:
             ListenError: The path or its folder will not do.
         """
         listening = bind_private(path)
+        with self._signals():
+            await self._serve_socket(listening, path, ready)
+
+    async def _serve_socket(
+        self, listening: socket.socket, path: Path, ready: Callable[[], None]
+    ) -> None:
         async with anyio.create_task_group() as tasks:
 
             def accept(stream: MessageStream) -> None:
@@ -57,7 +65,6 @@ class Daemon:
 
             listener = Listener(listening, path, accept)
             try:
-                await self._watch_signals(tasks)
                 await listener.start()
                 log.info("listening")
                 ready()
@@ -74,13 +81,13 @@ class Daemon:
             The exit status: 1 if the client sent `exit` without `shutdown`, as LSP wants it.
         """
         stream = await open_stdio()
-        async with anyio.create_task_group() as tasks:
-            await self._watch_signals(tasks)
-            connection = Connection(self.state, stream)
-            tasks.start_soon(self._serve_one, connection)
-            await self.state.stopping.wait()
-            await self._stop()
-            tasks.cancel_scope.cancel()
+        connection = Connection(self.state, stream)
+        with self._signals():
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._serve_one, connection)
+                await self.state.stopping.wait()
+                await self._stop()
+                tasks.cancel_scope.cancel()
         return 1 if connection.exited_early else 0
 
     async def _serve_one(self, connection: Connection) -> None:
@@ -97,17 +104,30 @@ class Daemon:
             # One escaping error would end the task group, and with it every other client.
             log_fault(log, f"client {connection.number} ended", error)
 
-    async def _watch_signals(self, tasks: TaskGroup) -> None:
-        await tasks.start(self._signals)
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Lets SIGTERM and SIGINT end the daemon in order, and SIGHUP do nothing.
 
-    async def _signals(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
-        wanted = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-        with anyio.open_signal_receiver(*wanted) as signals:
-            task_status.started()
-            async for number in signals:
-                # A terminal that goes away is no reason for the other clients to lose theirs.
-                if number != signal.SIGHUP:
-                    self.state.stop("signal")
+        A terminal that goes away is no reason for the other clients to lose theirs.
+
+        Plain handlers, not the loop's: asyncio passes a signal on as one byte of the pipe that
+        workers also write to, and where a busy moment has filled it the signal is lost.
+        """
+        loop = asyncio.get_running_loop()
+
+        def end(_number: int, _frame: FrameType | None) -> None:
+            loop.call_soon_threadsafe(self.state.stop, "signal")
+
+        def ignore(_number: int, _frame: FrameType | None) -> None:
+            pass
+
+        handlers = {signal.SIGTERM: end, signal.SIGINT: end, signal.SIGHUP: ignore}
+        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     async def _stop(self) -> None:
         reason = self.state.stop_reason
