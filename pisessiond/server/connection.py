@@ -190,6 +190,7 @@ class Connection:
             while not self._closing.is_set():
                 body = await self._stream.receive()
                 if body is None:
+                    self._gone = self._gone or self._stream.is_peer_gone()
                     break
                 self._take(body)
                 taken += 1

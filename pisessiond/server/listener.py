@@ -20,7 +20,9 @@ from pisessiond.server.streams import STREAM_LIMIT, MessageStream, peer_uid
 
 log = logging.getLogger(__name__)
 
-_BACKLOG: Final = 128
+_BACKLOG: Final = 512
+"""Connections that may wait to be taken. Where the queue is full, an asyncio client is told that
+it is connected and finds out at its first write that it is not (CPython 3.11 to 3.13)."""
 _MAX_PATH_BYTES: Final = 103
 """104 with its end on macOS, 108 on Linux; the smaller one, so that a path works on both."""
 
@@ -112,7 +114,7 @@ class Listener:
     async def start(self) -> None:
         """Begins to take connections."""
         self._server = await asyncio.start_unix_server(
-            self._connected, sock=self._socket, limit=STREAM_LIMIT
+            self._connected, sock=self._socket, limit=STREAM_LIMIT, backlog=_BACKLOG
         )
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import socket
 import sys
 from collections.abc import Sequence
@@ -91,6 +92,19 @@ class MessageStream:
     def unsent(self) -> int:
         """Bytes that the transport holds."""
         return self._writer.transport.get_write_buffer_size()
+
+    def is_peer_gone(self) -> bool:
+        """After the end of the stream: whether no one is left to read an answer.
+
+        A program that piped in its requests and closed its sending side still waits for them.
+        Linux tells the two apart; elsewhere this is False.
+        """
+        connection = self._writer.get_extra_info("socket")
+        if sys.platform != "linux" or connection is None or self._writer.transport.is_closing():
+            return self._writer.transport.is_closing()
+        poll = select.poll()
+        poll.register(connection.fileno(), 0)
+        return any(events & select.POLLHUP for _, events in poll.poll(0))
 
     def abort(self) -> None:
         """Closes without sending what waits."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
+import anyio
 import pytest
 
+from pisessiond.server.connection import CLOSE_SECONDS
 from tests.server.fake_service import Gate
 from tests.server.support import Running
 
@@ -65,6 +69,21 @@ async def test_a_client_that_vanishes_during_the_commit_leaves_it_whole(daemon: 
         gate.open.set()
         assert (await watcher.receive())["params"]["leaf"] == "x"
     assert list(session.lines) == ["x"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a half-closed socket apart")
+async def test_requests_of_a_client_that_vanished_are_cancelled_at_once(daemon: Running) -> None:
+    session = daemon.session()
+    gate = session.before_commit = Gate()
+    async with daemon.client("other") as other:
+        async with daemon.client() as client:
+            client.send(id="r", method="session/append", params=APPEND)
+            await gate.reached.wait()
+        began = anyio.current_time()
+        while len(daemon.connections) > 1:
+            await other.call("daemon/status")
+        assert anyio.current_time() - began < CLOSE_SECONDS / 2
+    assert session.lines == {}
 
 
 async def test_an_id_that_is_at_work_is_refused_and_free_again_afterwards(daemon: Running) -> None:
