@@ -91,6 +91,7 @@ class SessionLog(Protocol):
             SessionFileExists: a held log was to be created, and something is there.
             NotWritable: the system does not let us write.
             Degraded: the write failed; the log says what it said before.
+            Unreadable: it cannot be compared with what is known of it.
         """
 
     def rewrite(self, lines: Sequence[bytes]) -> None:

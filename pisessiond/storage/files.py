@@ -21,6 +21,11 @@ class Files(Protocol):
 
     def write(self, descriptor: int, data: bytes) -> int: ...
 
+    def pwrite(self, descriptor: int, data: bytes, offset: int) -> int: ...
+
+    def position(self, descriptor: int) -> int:
+        """Behind the last byte that was written through this descriptor."""
+
     def sync_data(self, descriptor: int) -> None: ...
 
     def sync(self, descriptor: int) -> None: ...
@@ -60,6 +65,12 @@ class SystemFiles:
 
     def write(self, descriptor: int, data: bytes) -> int:
         return os.write(descriptor, data)
+
+    def pwrite(self, descriptor: int, data: bytes, offset: int) -> int:
+        return os.pwrite(descriptor, data, offset)
+
+    def position(self, descriptor: int) -> int:
+        return os.lseek(descriptor, 0, os.SEEK_CUR)
 
     def sync_data(self, descriptor: int) -> None:
         # macOS has no fdatasync.

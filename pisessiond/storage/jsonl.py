@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -100,13 +101,19 @@ class JsonlLog:
             return
         self.close()
         reader = self._open_reader()
-        self._known = _Identity.of(self._files.fstat(reader.descriptor))
+        self._known = self._identity_of(reader)
         if self._known.size == 0:
             self._flushed = False
             self._replaces_empty = True
             return
         self._end = 0
         yield from self._runs(reader, 0, self._known.size)
+
+    def _identity_of(self, reader: _Reader) -> _Identity:
+        try:
+            return _Identity.of(self._files.fstat(reader.descriptor))
+        except OSError as error:
+            raise Unreadable(self._path, _words(error)) from error
 
     def _scan_held(self) -> Iterator[Run]:
         offset = 0
@@ -122,7 +129,7 @@ class JsonlLog:
             try:
                 chunk = self._files.pread(reader.descriptor, min(_CHUNK, end - position), position)
             except OSError as error:
-                raise Unreadable(self._path, os.strerror(error.errno or 0)) from error
+                raise Unreadable(self._path, _words(error)) from error
             if not chunk:
                 break
             position += len(chunk)
@@ -145,7 +152,7 @@ class JsonlLog:
             except FileNotFoundError as error:
                 raise NoSuchSession(self._path) from error
             except OSError as error:
-                raise Unreadable(self._path, os.strerror(error.errno or 0)) from error
+                raise Unreadable(self._path, _words(error)) from error
         return self._reader
 
     def read(self, locators: Sequence[Locator]) -> list[bytes]:
@@ -156,20 +163,21 @@ class JsonlLog:
         for group in _near_groups(locators):
             start = group[0][0]
             end = group[-1][0] + group[-1][1]
-            try:
-                data = self._pread_all(reader, end - start, start)
-            except OSError as error:
-                raise Unreadable(self._path, os.strerror(error.errno or 0)) from error
+            data = self._pread_all(reader, end - start, start)
             lines += [data[at - start : at - start + length] for at, length in group]
         return lines
 
     def _pread_all(self, reader: _Reader, length: int, offset: int) -> bytes:
-        data = self._files.pread(reader.descriptor, length, offset)
-        while 0 < len(data) < length:
-            more = self._files.pread(reader.descriptor, length - len(data), offset + len(data))
-            if not more:
-                break
-            data += more
+        data = b""
+        try:
+            while len(data) < length:
+                at = offset + len(data)
+                more = self._files.pread(reader.descriptor, length - len(data), at)
+                if not more:
+                    break
+                data += more
+        except OSError as error:
+            raise Unreadable(self._path, _words(error)) from error
         return data
 
     # Writing -----------------------------------------------------------------------------------
@@ -187,19 +195,21 @@ class JsonlLog:
     def look(self) -> list[StoredLine]:
         if not self._flushed:
             return []
-        try:
-            stat = self._files.stat(self._path)
-        except FileNotFoundError as error:
-            raise FileChanged("it was deleted") from error
-        except OSError as error:
-            raise Unreadable(self._path, os.strerror(error.errno or 0)) from error
-        now = _Identity.of(stat)
+        now = self._identity_now()
         if now == self._known:
             return []
         self._require_same(now)
         lines = self._read_tail(now)
         self._known = now
         return lines
+
+    def _identity_now(self) -> _Identity:
+        try:
+            return _Identity.of(self._files.stat(self._path))
+        except FileNotFoundError as error:
+            raise FileChanged("it was deleted") from error
+        except OSError as error:
+            raise Unreadable(self._path, _words(error)) from error
 
     def _require_same(self, now: _Identity) -> None:
         known = self._known
@@ -214,6 +224,15 @@ class JsonlLog:
 
     def _read_tail(self, now: _Identity) -> list[StoredLine]:
         """Whole lines that came behind what was read; a torn last line waits for its end."""
+        before = self._end, self._open_tail
+        try:
+            return self._read_whole_lines(now)
+        except StoreError:
+            # What was read of them is given with the rest, once all can be read.
+            self._end, self._open_tail = before
+            raise
+
+    def _read_whole_lines(self, now: _Identity) -> list[StoredLine]:
         reader = self._open_reader()
         start = self._end
         if self._open_tail:
@@ -236,20 +255,28 @@ class JsonlLog:
         if not self._flushed:
             self._create(lines)
             return AppendOutcome(True, self._own_lines(lines, self._held_size))
-        if foreign := self.look():
+        if foreign := self.look() or self._take_torn_line():
             return AppendOutcome(False, foreign)
         assert self._known is not None
+        if not lines:
+            return AppendOutcome(True)
         before = self._known.size
-        prefix = b"" if self._ends_with_line_feed() else b"\n"
+        prefix = b"\n" if self._open_tail else b""
         data = prefix + b"\n".join(lines) + b"\n"
-        self._write(data, before)
-        return AppendOutcome(True, self._settle(lines, before, len(data), len(prefix)))
+        start = self._write(data, before)
+        return AppendOutcome(True, self._settle(lines, start, data, len(prefix)))
 
-    def _ends_with_line_feed(self) -> bool:
+    def _take_torn_line(self) -> list[StoredLine]:
+        """A last line that another writer did not end, since ours would end it.
+
+        It may be whole (an entry like any other), or go on later; then the file counts as changed.
+        """
         assert self._known is not None
-        if self._end == self._known.size:
-            return True
-        return self._pread_all(self._open_reader(), 1, self._known.size - 1) == b"\n"
+        length = self._known.size - self._end
+        if self._open_tail or not length:
+            return []
+        self._open_tail = self._pread_all(self._open_reader(), length, self._end)
+        return [StoredLine(self._open_tail, (self._end, len(self._open_tail)), is_ours=False)]
 
     def _own_lines(self, lines: Sequence[bytes], offset: int) -> list[StoredLine]:
         stored = []
@@ -259,76 +286,87 @@ class JsonlLog:
         return stored
 
     def _settle(
-        self, lines: Sequence[bytes], before: int, length: int, prefix: int
+        self, lines: Sequence[bytes], start: int, data: bytes, prefix: int
     ) -> list[StoredLine]:
-        """Where our lines ended up; another writer may have come between look and write."""
-        now = _Identity.of(self._files.stat(self._path))
-        if now.size == before + length:
+        """What stands behind what was read: our lines, and any of a writer that came between."""
+        assert self._known is not None
+        before = self._known.size
+        now = self._identity_now()
+        self._require_same(now)
+        if now.size == before + len(data):
             self._known = now
             self._end = now.size
             self._open_tail = b""
             return self._own_lines(lines, before + prefix)
-        self._require_same(now)
-        self._end = before + prefix if prefix else self._end
-        self._open_tail = b""
-        found = self._read_tail(now)
+        first, stop = start + prefix, start + len(data)
+        stored = [
+            StoredLine(item.line, item.locator, is_ours=first <= item.locator[0] < stop)
+            for item in self._read_tail(now)
+        ]
         self._known = now
-        wanted = list(lines)
-        stored = []
-        for item in found:
-            ours = bool(wanted) and item.line == wanted[0]
-            if ours:
-                wanted.pop(0)
-            stored.append(StoredLine(item.line, item.locator, is_ours=ours))
-        if wanted:
+        if [item.line for item in stored if item.is_ours] != list(lines):
             raise FileChanged("the lines just written are not in it")
         return stored
 
-    def _write(self, data: bytes, before: int) -> None:
-        """One write and one sync; a failed one leaves the file saying what it said before."""
+    def _write(self, data: bytes, before: int) -> int:
+        """One write and one sync; where the data stands then.
+
+        A failed one leaves the file saying what it said before.
+        """
         try:
             descriptor = self._files.open(self._path, os.O_WRONLY | os.O_APPEND)
         except OSError as error:
             raise _refused(error) from error
         try:
-            self._write_all(descriptor, data, before)
+            return self._write_all(descriptor, data, before)
         finally:
             self._files.close(descriptor)
 
-    def _write_all(self, descriptor: int, data: bytes, before: int) -> None:
+    def _write_all(self, descriptor: int, data: bytes, before: int) -> int:
         written = 0
         try:
             written = self._files.write(descriptor, data)
             if written == len(data):
                 self._files.sync_data(descriptor)
-                return
+                return self._files.position(descriptor) - written
             reason = "the disk took only a part of it"
         except OSError as error:
-            reason = os.strerror(error.errno or 0)
-        self._take_back(descriptor, before, written)
+            reason = _words(error)
+        self._take_back(descriptor, before, data[:written])
         raise Degraded(reason)
 
-    def _take_back(self, descriptor: int, before: int, written: int) -> None:
-        """Cut off what a failed write left, unless another writer wrote behind it."""
+    def _take_back(self, descriptor: int, before: int, fragment: bytes) -> None:
+        """Cut off what a failed write left, or blank it where another writer wrote behind it."""
+        if not fragment:
+            return
         try:
-            if self._files.fstat(descriptor).st_size == before + written:
-                self._files.truncate(descriptor, before)
-            else:
-                self._files.write(descriptor, b"\n")
-            self._known = _Identity.of(self._files.fstat(descriptor))
+            if self._files.fstat(descriptor).st_size != before + len(fragment):
+                self._blank(self._files.position(descriptor) - len(fragment), fragment)
+                return
+            self._files.truncate(descriptor, before)
+            now = _Identity.of(self._files.fstat(descriptor))
         except OSError:
             # The fragment stays; the next look finds a file of another size and reads it.
             return
+        if now.size == before:
+            self._known = now
+
+    def _blank(self, start: int, fragment: bytes) -> None:
+        """Leave blank lines where the fragment stands; the other writer's bytes stay in place."""
+        blank = re.sub(rb"[^\n]", b" ", fragment[:-1]) + b"\n"
+        descriptor = self._files.open(self._path, os.O_WRONLY)
+        try:
+            self._files.pwrite(descriptor, blank, start)
+            self._files.sync_data(descriptor)
+        finally:
+            self._files.close(descriptor)
 
     def _create(self, lines: Sequence[bytes]) -> None:
         data = b"".join(line + b"\n" for line in [*self._held, *lines])
         folder = os.path.dirname(self._path)
-        flags = os.O_WRONLY | os.O_APPEND
-        if not self._replaces_empty:
-            flags |= os.O_CREAT | os.O_EXCL
         try:
             self._files.make_folders(folder)
-            descriptor = self._files.open(self._path, flags)
+            descriptor = self._open_new()
         except FileExistsError as error:
             raise SessionFileExists(self._path) from error
         except OSError as error:
@@ -336,29 +374,46 @@ class JsonlLog:
         try:
             self._require_empty(descriptor)
             self._write_all(descriptor, data, 0)
-            self._known = _Identity.of(self._files.fstat(descriptor))
-        except StoreError:
+            known = _Identity.of(self._files.fstat(descriptor))
+            if not self._replaces_empty:
+                self._sync_folder(folder)
+        except OSError as error:
+            self._take_back(descriptor, 0, data)
+            self._remove_new()
+            raise _refused(error) from error
+        except Degraded:
             self._remove_new()
             raise
         finally:
             self._files.close(descriptor)
-        self._sync_folder(folder)
+        self._known = known
         self._end = len(data)
         self._open_tail = b""
         self._held_size = sum(len(line) + 1 for line in self._held)
+        self._let_go_of_held()
+
+    def _let_go_of_held(self) -> None:
         self._flushed = True
+        self._replaces_empty = False
         self._held, self._held_at = [], {}
+
+    def _open_new(self) -> int:
+        if self._replaces_empty:
+            try:
+                return self._files.open(self._path, os.O_WRONLY | os.O_APPEND)
+            except FileNotFoundError:
+                self._replaces_empty = False
+        return self._files.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL)
 
     def _require_empty(self, descriptor: int) -> None:
         if self._files.fstat(descriptor).st_size:
+            # The session is theirs now; what was held for the empty file has no place in it.
+            self._let_go_of_held()
             raise FileChanged("another program wrote to the empty file first")
 
     def _remove_new(self) -> None:
         if not self._replaces_empty:
-            try:
-                self._files.unlink(self._path)
-            except OSError:
-                return
+            self._unlink_quietly(self._path)
 
     def _sync_folder(self, folder: str) -> None:
         descriptor = self._files.open(folder, os.O_RDONLY)
@@ -372,6 +427,7 @@ class JsonlLog:
         if foreign:
             raise FileChanged("another program wrote to it")
         temporary = f"{self._path}.{os.getpid()}.migrating"
+        self._unlink_quietly(temporary)
         try:
             self._write_whole(temporary, lines)
             self._files.replace(temporary, self._path)
@@ -419,8 +475,12 @@ def _near_groups(locators: Sequence[Locator]) -> Iterator[list[Locator]]:
         yield group
 
 
+def _words(error: OSError) -> str:
+    return os.strerror(error.errno or 0)
+
+
 def _refused(error: OSError) -> StoreError:
-    reason = os.strerror(error.errno or 0)
+    reason = _words(error)
     return NotWritable(reason) if error.errno in _DENIED else Degraded(reason)
 
 
@@ -436,7 +496,7 @@ class JsonlStore:
         except FileNotFoundError as error:
             raise NoSuchSession(path) from error
         except OSError as error:
-            raise Unreadable(path, os.strerror(error.errno or 0)) from error
+            raise Unreadable(path, _words(error)) from error
         return JsonlLog(path, self._files, exists=True)
 
     def new(self, path: str | None) -> JsonlLog:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pisessiond.storage.base import AppendOutcome, Locator, Run, StoredLine
-from pisessiond.storage.errors import NoSuchSession
+from pisessiond.storage.errors import FileChanged, NoSuchSession
 
 
 class MemoryLog:
@@ -73,6 +73,8 @@ class MemoryLog:
         self._lines.extend(lines)
 
     def rewrite(self, lines: Sequence[bytes]) -> None:
+        if self.look():
+            raise FileChanged("another writer added lines")
         self._lines = list(lines)
         self._seen = len(self._lines)
         self._flushed = True

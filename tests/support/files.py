@@ -1,0 +1,117 @@
+"""A file system that fails where a test wants it to, and counts what it was asked for."""
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from pisessiond.storage.files import SystemFiles
+
+OPENINGS = ("open_read", "open_write")
+"""What opening is called here, by what for."""
+
+
+class FaultyFiles(SystemFiles):
+    """The real file system, with faults put in front of its calls.
+
+    A fault stands for one call of its name and is used up by it, unless it was set with `always`.
+    """
+
+    def __init__(self) -> None:
+        self.calls: Counter[str] = Counter()
+        """How often each call was made."""
+        self._once: dict[str, list[Callable[..., Any]]] = {}
+        self._always: dict[str, Callable[..., Any]] = {}
+
+    def fail(self, name: str, error: int, *, always: bool = False, skip: int = 0) -> None:
+        """Let the next call of this name (after `skip` others) raise an `OSError`."""
+
+        def refuse(*_: Any) -> Any:
+            raise OSError(error, os.strerror(error))
+
+        if always:
+            self._always[name] = refuse
+        else:
+            self.instead(name, refuse, skip=skip)
+
+    def instead(self, name: str, act: Callable[..., Any], *, skip: int = 0) -> None:
+        """Let `act` stand for the next call of this name, with that call's arguments."""
+        waiting = self._once.setdefault(name, [])
+        waiting.extend([self._through(name)] * skip)
+        waiting.append(act)
+
+    def before(self, name: str, act: Callable[[], Any], *, skip: int = 0) -> None:
+        """Do something, once, just before the next call of this name."""
+        through = self._through(name)
+
+        def both(*args: Any) -> Any:
+            act()
+            return through(*args)
+
+        self.instead(name, both, skip=skip)
+
+    def write_only(self, count: int) -> None:
+        """Let the next write take no more than so many bytes."""
+        write = self._through("write")
+        self.instead("write", lambda descriptor, data: write(descriptor, data[:count]))
+
+    def heal(self) -> None:
+        """Let everything work again."""
+        self._once.clear()
+        self._always.clear()
+
+    def _through(self, name: str) -> Callable[..., Any]:
+        real: Callable[..., Any] = getattr(SystemFiles, "open" if name in OPENINGS else name)
+        return lambda *args: real(self, *args)
+
+    def _call(self, name: str, *args: Any) -> Any:
+        self.calls[name] += 1
+        waiting = self._once.get(name)
+        if waiting:
+            return waiting.pop(0)(*args)
+        if name in self._always:
+            return self._always[name](*args)
+        return self._through(name)(*args)
+
+    def open(self, path: str, flags: int, mode: int = 0o600) -> int:
+        kind = "open_write" if flags & (os.O_WRONLY | os.O_RDWR) else "open_read"
+        descriptor: int = self._call(kind, path, flags, mode)
+        return descriptor
+
+    def pread(self, descriptor: int, length: int, offset: int) -> bytes:
+        data: bytes = self._call("pread", descriptor, length, offset)
+        return data
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        count: int = self._call("write", descriptor, data)
+        return count
+
+    def pwrite(self, descriptor: int, data: bytes, offset: int) -> int:
+        count: int = self._call("pwrite", descriptor, data, offset)
+        return count
+
+    def sync_data(self, descriptor: int) -> None:
+        self._call("sync_data", descriptor)
+
+    def sync(self, descriptor: int) -> None:
+        self._call("sync", descriptor)
+
+    def stat(self, path: str) -> os.stat_result:
+        found: os.stat_result = self._call("stat", path)
+        return found
+
+    def fstat(self, descriptor: int) -> os.stat_result:
+        found: os.stat_result = self._call("fstat", descriptor)
+        return found
+
+    def truncate(self, descriptor: int, length: int) -> None:
+        self._call("truncate", descriptor, length)
+
+    def replace(self, source: str, target: str) -> None:
+        self._call("replace", source, target)
+
+    def make_folders(self, path: str) -> None:
+        self._call("make_folders", path)
+
+    def unlink(self, path: str) -> None:
+        self._call("unlink", path)
