@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from msgspec import UNSET
+
 from pisessiond.core import kinds
 from pisessiond.core.entries import complete_entry, encode_entry
 from pisessiond.core.javascript import parse_json, stringify
@@ -79,7 +81,10 @@ def _label_lines(
             continue
         given = {"type": "label", "targetId": target, "label": label}
         entry_id = new_id(taken.__contains__)
-        lines.append(encode_entry(complete_entry(given, entry_id, parent, time)))
+        entry = complete_entry(given, entry_id, parent, time)
+        if time is UNSET:
+            del entry["timestamp"]
+        lines.append(encode_entry(entry))
         taken.add(entry_id)
         parent = entry_id
     return lines

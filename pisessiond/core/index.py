@@ -82,7 +82,7 @@ class Index:
     def __init__(self) -> None:
         self.ids: list[EntryId] = []
         self.times: list[Any] = []
-        """The `timestamp` members as they stand."""
+        """The `timestamp` members as they stand; UNSET where there is none."""
         self.kind = bytearray()
         self.parent = array("i")
         self.depth = array("i")

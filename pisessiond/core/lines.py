@@ -57,7 +57,7 @@ class Head:
     """As the line has it: None for a root, and anything odd where the file is odd."""
     kind: int
     time: Any
-    """The `timestamp` member as it stands; None when missing."""
+    """The `timestamp` member as it stands; UNSET when missing, which is no time, as null is one."""
     note: Any = None
     """By kind: compaction, its `firstKeptEntryId`; context edit and leaf, their `targetId`;
     label, `(targetId, label)`; session_info, its `name`. Otherwise None."""
@@ -146,7 +146,9 @@ def head_of(entry: Mapping[str, Any]) -> Head:
         role = message.get("role") if isinstance(message, dict) else None
         kind = kinds.kind_of(entry.get("type"), role)
     note = _note_of(kind, entry) if kind in kinds.NOTED else None
-    return Head(entry["id"], entry.get("parentId"), kind, entry.get("timestamp"), note)
+    return Head(
+        entry["id"], entry.get("parentId"), kind, entry.get("timestamp", msgspec.UNSET), note
+    )
 
 
 def _note_of(kind: int, entry: Mapping[str, Any]) -> Any:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pisessiond.core.dates import date_ms
+from pisessiond.core.index import is_key
+from pisessiond.core.javascript import is_truthy
 
 Entry = dict[str, Any]
 """A parsed line of a session: the JSON object as it stands, members in their order."""
@@ -19,9 +21,10 @@ Entry = dict[str, Any]
 Message = dict[str, Any]
 """A message as the model (or pi's own loop) sees it."""
 
-_CONTENT_ROLES = frozenset({"user", "assistant", "toolResult"})
-_EDITABLE_ROLES = frozenset({"user", "assistant", "toolResult", "custom"})
-_BLOCK_ROLES = frozenset({"assistant", "toolResult"})
+# Tuples, since a role read from a file may be anything, even a list or an object.
+_CONTENT_ROLES = ("user", "assistant", "toolResult")
+_EDITABLE_ROLES = (*_CONTENT_ROLES, "custom")
+_BLOCK_ROLES = ("assistant", "toolResult")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ def entry_messages(entry: Entry) -> tuple[Message, ...]:
     if kind == "custom_message":
         return (_custom_message(entry),)
     if kind == "branch_summary":
-        return (_branch_summary_message(entry),) if entry.get("summary") else ()
+        return (_branch_summary_message(entry),) if is_truthy(entry.get("summary")) else ()
     if kind == "compaction":
         summary = compaction_summary_message(entry)
         system = entry.get("systemMessage")
@@ -104,12 +107,12 @@ def project_entry(entry: Entry, edit: Entry | None) -> tuple[Message, ...]:
     messages = entry_messages(entry)
     if edit is None:
         return messages
-    replacement = edit.get("replacement")
+    replacement = edit.get("replacement", {})
     if replacement is None:
         return ()
-    if not isinstance(replacement, dict):
-        return messages
-    return tuple(_replaced(message, replacement) for message in messages)
+    # JavaScript finds no `content` in whatever else stands there, and so takes the content away.
+    members = replacement if isinstance(replacement, dict) else {}
+    return tuple(_replaced(message, members) for message in messages)
 
 
 def _replaced(message: Message, replacement: dict[str, Any]) -> Message:
@@ -128,7 +131,7 @@ def project(selected: Sequence[Entry]) -> list[ProjectedEntry]:
     """The projection of selected entries: edits applied, older compactions silent."""
     edits: dict[Any, Entry] = {}
     for entry in selected:
-        if entry.get("type") == "context_edit":
+        if entry.get("type") == "context_edit" and is_key(entry.get("targetId")):
             edits[entry.get("targetId")] = entry
     projected = []
     for position, entry in enumerate(selected):
