@@ -24,7 +24,7 @@ class DidChange(WireModel):
     rev: int
     """The revision after; several changes may be joined, none is skipped."""
     changes: list[Change]
-    """What happened, in order."""
+    """What happened, in order; empty where only the sizes have become known, `base` being `rev`."""
     leaf: EntryId | None
     """The leaf after."""
     context_size: ContextSize | None

@@ -2,7 +2,7 @@
 
 pygls does what it is good at, LSP's types and features; the connection keeps the stream, the
 queue and the requests. Nothing here imports pygls before an editor first asks for something of
-LSP's: with lsprotocol it takes a third of a second and 25 MB, which scripts, the command line
+LSP's: with lsprotocol it takes a quarter of a second and 20 MB, which scripts, the command line
 and the first answer of a fresh daemon should not pay. It is loaded in a worker thread, begun
 as soon as a client's `initialize` shows an editor's capabilities, so no other client waits.
 """
