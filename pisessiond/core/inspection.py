@@ -14,6 +14,7 @@ from typing import Any
 from pisessiond.core.compaction import CompactionPreparation, CompactionSettings
 from pisessiond.core.errors import NothingToCompact
 from pisessiond.core.javascript import canonical_json
+from pisessiond.core.migration import CURRENT_VERSION
 from pisessiond.core.projection import Message
 from pisessiond.core.session import Projection, Session
 from pisessiond.core.tokens import estimate_tokens, usage_tokens
@@ -37,7 +38,7 @@ def inspect_session(session: Session, opener_cwd: str) -> dict[str, Any]:
     return {
         "sessionId": session.id,
         "cwd": cwd if isinstance(cwd, str) else opener_cwd,
-        "header": session.header,
+        "header": _header(session),
         "entryCount": session.index.count,
         "leafId": session.leaf_id,
         "tree": session.tree.chains(),
@@ -53,6 +54,13 @@ def inspect_session(session: Session, opener_cwd: str) -> dict[str, Any]:
         "prepareCompaction": {name: _preparation(session, keep) for name, keep in _KEEP.items()},
         "problems": [asdict(problem) for problem in session.problems],
     }
+
+
+def _header(session: Session) -> dict[str, Any]:
+    """The header as the current version has it, as is said of all entries too."""
+    if session.needs_migration:
+        return {**session.header, "version": CURRENT_VERSION}
+    return session.header
 
 
 def describe_context(messages: Sequence[Message]) -> dict[str, Any]:
