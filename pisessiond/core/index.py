@@ -401,6 +401,15 @@ class Index:
             return len(siblings)
         return int(self.first_child[row] != NONE)
 
+    def only_child_top(self, row: int) -> int:
+        """The first row at or above `row` that has siblings or is a root."""
+        parents, siblings = self.parent, self._siblings
+        parent = parents[row]
+        while parent != NONE and parent not in siblings:
+            row = parent
+            parent = parents[row]
+        return row
+
     def branch_points(self) -> Iterator[int]:
         """Rows with more than one child."""
         return iter(self._siblings)
@@ -409,7 +418,8 @@ class Index:
         """The ancestor of `row` (or itself) at `depth`, in logarithmic time."""
         depths, jump, parent = self.depth, self.jump, self.parent
         while depths[row] > depth:
-            row = jump[row] if depths[jump[row]] >= depth else parent[row]
+            far = jump[row]
+            row = far if depths[far] >= depth else parent[row]
         return row
 
     def is_ancestor(self, ancestor: int, row: int) -> bool:

@@ -55,6 +55,8 @@ class Tree:
     def siblings(self, row: int, leaf: int) -> list[int]:
         """The children of `row` as trees show them: the one towards the leaf first."""
         rows = self.children(row)
+        if len(rows) < 2:
+            return rows
         active = self.towards(row, leaf)
         if active == NONE or rows[0] == active:
             return rows
@@ -73,12 +75,14 @@ class Tree:
 
     def preorder(self, leaf: int, start: int = NONE) -> Iterator[int]:
         """Rows in preorder, the active branch first; after `start` if it is given."""
-        stack: list[Iterator[int]] = []
-        if start == NONE:
-            stack.append(iter(self.siblings(NONE, leaf)))
-        else:
-            stack.extend(self._rest_after(start, leaf))
-            stack.append(iter(self.siblings(start, leaf)))
+        yield from self._down(self.siblings(start, leaf), leaf)
+        if start != NONE:
+            for rest in self._rest_after(start, leaf):
+                yield from self._down(rest, leaf)
+
+    def _down(self, rows: list[int], leaf: int) -> Iterator[int]:
+        """These siblings, each with everything below it, in preorder."""
+        stack = [iter(rows)]
         while stack:
             row = next(stack[-1], None)
             if row is None:
@@ -87,18 +91,18 @@ class Tree:
             yield row
             stack.append(iter(self.siblings(row, leaf)))
 
-    def _rest_after(self, row: int, leaf: int) -> list[Iterator[int]]:
-        """For each ancestor of `row` and itself, root first, the siblings that come after it."""
+    def _rest_after(self, row: int, leaf: int) -> Iterator[list[int]]:
+        """For `row` and each ancestor, deepest first, the siblings that come after it.
+
+        A page rarely needs more than the first few, and the way up may be 100,000 entries long.
+        """
         index = self._index
-        rest: list[Iterator[int]] = []
         while row != NONE:
+            row = index.only_child_top(row)
             parent = index.parent[row]
-            if parent == NONE or index.child_count(parent) > 1:
-                siblings = self.siblings(parent, leaf)
-                rest.append(iter(siblings[siblings.index(row) + 1 :]))
+            siblings = self.siblings(parent, leaf)
+            yield siblings[siblings.index(row) + 1 :]
             row = parent
-        rest.reverse()
-        return rest
 
     def before(self, row: int, leaf: int) -> Iterator[int]:
         """Rows that precede `row` in preorder, nearest first."""
