@@ -17,7 +17,9 @@ def main(socket: str, file: str) -> int:
         assert preview is not None
         gone = set(preview["summarised"] + preview["turnPrefix"])
         nodes = session.whole_tree()["nodes"]
-        asked = [node["preview"] for node in nodes if node["id"] in gone and node["role"] == "user"]
+        asked = [
+            node["preview"] for node in nodes if node["id"] in gone and node.get("role") == "user"
+        ]
         summary = "## Goal\nAsked so far:\n" + "\n".join(f"- {text}" for text in asked)
         session.compact(summary=summary, base_leaf=session.leaf)
         print(f"{len(gone)} entries summarised, {preview['tokensBefore']} tokens before")

@@ -13,9 +13,11 @@ from pisessiond.cli.report_view import problem_lines
 def inspect_lines(found: dict[str, Any]) -> Iterator[str]:
     """The facts of a session file, one a line, the file's problems last."""
     context = found["context"]
-    roles: list[Any] = context["roles"]
-    by_role = {role: roles.count(role) for role in dict.fromkeys(roles)}
-    made_of = ", ".join(f"{clean_line(str(role))} {number}" for role, number in by_role.items())
+    by_role: dict[str, int] = {}
+    for role, number in context["roles"]:
+        by_role[clean_line(str(role))] = by_role.get(clean_line(str(role)), 0) + number
+    made_of = ", ".join(f"{role} {number}" for role, number in by_role.items())
+    size = found["estimateProjectedContextTokens"]
     deep = count(found["branchLength"], "entry", "entries")
     facts = {
         "session": _word(found["sessionId"]),
@@ -24,7 +26,7 @@ def inspect_lines(found: dict[str, Any]) -> Iterator[str]:
         "entries": str(found["entryCount"]),
         "leaf": f"{_word(found['leafId'])}, {deep} deep",
         "context": f"{count(context['count'], 'message')}" + (f": {made_of}" if made_of else ""),
-        "size": f"~{format_tokens(found['estimateProjectedContextTokens'])} tokens",
+        "size": f"{'' if size['usageTokens'] else '~'}{format_tokens(size['tokens'])} tokens",
         "model": _model(found["model"]),
         "thinking": _word(found["thinkingLevel"]),
         "labels": ", ".join(_labels(found["labels"])) or "none",
@@ -49,9 +51,8 @@ def _model(model: Any) -> str:
     return clean_line("/".join(str(part) for part in model.values()))
 
 
-def _labels(labels: Any) -> Iterator[str]:
-    pairs = labels.items() if isinstance(labels, dict) else labels or ()
-    for target, label in pairs:
+def _labels(labels: dict[str, Any]) -> Iterator[str]:
+    for target, label in labels.items():
         yield f"[{clean_line(str(label))}] {clean_line(str(target))}"
 
 

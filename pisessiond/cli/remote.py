@@ -70,7 +70,7 @@ def open_session(client: BlockingClient, session: str) -> BlockingSession:
     """Opens what a SESSION argument means: a file, `latest` of this folder, or an id."""
     if session == "latest":
         return client.open(latest=os.getcwd())
-    if session.endswith(".jsonl") or os.sep in session:
+    if session.endswith(".jsonl") or os.sep in session or os.path.exists(session):
         return client.open(path=session)
     return client.open(session)
 

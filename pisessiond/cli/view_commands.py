@@ -17,11 +17,16 @@ from pisessiond.cli.remote import (
 )
 
 if TYPE_CHECKING:
+    from pisessiond.client import answers
     from pisessiond.client.blocking import BlockingClient
+    from pisessiond.client.blocking_session import BlockingSession
     from pisessiond.client.session import Filter
     from pisessiond.client.update import Update
 
 FILTERS = ["default", "no-tools", "user-only", "labeled-only", "all"]
+
+AT_ONCE = 2000
+"""Entries whose sizes are asked for in one request; the protocol's most."""
 
 width_option = click.option("--width", type=click.IntRange(12, 10_000), help="Cells in a line.")
 
@@ -90,7 +95,7 @@ def tree(
     from pisessiond.cli.tree_view import ASCII, UNICODE, TreeView
 
     opened = open_session(client, session)
-    answer = opened.whole_tree(filter=shown)
+    answer = _counted_tree(opened, shown)
     if output.as_json:
         output.json(answer)
         return
@@ -100,6 +105,19 @@ def tree(
     for line in header_lines(opened.opened, len(answer["nodes"]), cells, shown):
         output.lines([output.paint(line, "head")])
     output.lines(view.draw(answer["nodes"], opened.context_size))
+
+
+def _counted_tree(session: BlockingSession, shown: Filter) -> answers.TreeResult:
+    """The whole tree, the sizes that its nodes do not know yet asked for one by one."""
+    answer = session.whole_tree(filter=shown)
+    unknown = [node for node in answer["nodes"] if node["contextSize"] is None]
+    for at in range(0, len(unknown), AT_ONCE):
+        some = unknown[at : at + AT_ONCE]
+        sizes = session.sizes([node["id"] for node in some])
+        for node in some:
+            if (size := sizes.get(str(node["id"]))) is not None:
+                node["contextSize"] = {"tokens": size["tokens"], "source": size["source"]}
+    return answer
 
 
 @click.command(

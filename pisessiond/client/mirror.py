@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from pisessiond.client.answers import ContextSize, EntryId, Node
 from pisessiond.client.update import Update
@@ -26,6 +26,19 @@ class Mirror:
     def nodes(self) -> list[Node]:
         return list(self._nodes.values())
 
+    def shown(self, is_shown: Callable[[Node], bool]) -> list[Node]:
+        """Some of the nodes, each hung under its nearest ancestor among them."""
+        found: list[Node] = []
+        for node in self._nodes.values():
+            if is_shown(node):
+                above = self._nodes.get(node["parent"]) if node["parent"] is not None else None
+                while above is not None and not is_shown(above):
+                    up = above["parent"]
+                    above = self._nodes.get(up) if up is not None else None
+                parent = above["id"] if above is not None else None
+                found.append({**node, "parent": parent, "visibleParent": parent})
+        return found
+
     def apply(self, update: Update) -> bool:
         """Takes an update in; says whether that was enough, else the tree is to be fetched anew.
 
@@ -41,7 +54,10 @@ class Mirror:
         self.leaf, self.size = update.leaf, update.context_size
         self._mark_active()
         kinds = {change["kind"] for change in update.changes}
-        return update.snapshot is None and kinds <= _KNOWN
+        if update.snapshot is not None or not kinds <= _KNOWN:
+            return False
+        # Without changes it says that all sizes are known now, those that were missing here too.
+        return bool(kinds) or all(node["contextSize"] for node in self._nodes.values())
 
     def _mark_active(self) -> None:
         # A move changes the branch of many nodes; all follows from the leaf, so none is sent.

@@ -28,7 +28,8 @@ class Update:
     leaf: EntryId | None
     """The leaf after it."""
     context_size: answers.ContextSize | None
-    """At the leaf; None while sizes are still being counted."""
+    """At the leaf; None while sizes are still being counted. Once they are known an update comes
+    that holds no changes and the rev before it."""
     snapshot: answers.OpenResult | None = None
     """Set when changes were lost or the session was loaded anew: forget what you drew and fetch the
     tree again. `changes` is empty then."""
