@@ -21,7 +21,7 @@ from pisessiond.core.errors import (
     InvalidEntry,
     NotOnBranch,
 )
-from pisessiond.core.index import NONE
+from pisessiond.core.index import NONE, is_key
 from pisessiond.core.lines import EntryId, Head, head_of
 from pisessiond.core.projection import Entry
 from pisessiond.core.session import Session
@@ -71,7 +71,13 @@ class Draft:
 
     def has(self, entry_id: Any) -> bool:
         """Whether an entry of this id is stored or drafted."""
+        if not is_key(entry_id):
+            return False
         return self.session.index.find(entry_id) is not None or entry_id in self._drafted
+
+    def drafted(self, entry_id: Any) -> NewEntry | None:
+        """The drafted entry of this id; None when there is none, or when it is stored."""
+        return self._drafted.get(entry_id) if is_key(entry_id) else None
 
     def require(self, entry_id: Any) -> None:
         """Raises: EntryNotFound."""
@@ -115,6 +121,8 @@ class Draft:
     def add(self, given: Mapping[str, Any], *, detached: bool = False) -> NewEntry:
         """Add one entry under the leaf, or under its own parent when it is detached.
 
+        It becomes the leaf; a `leaf` entry makes its target the leaf, as it will on loading.
+
         Raises:
             InvalidEntry: pi could not read it back, or its parent is another than the leaf.
             DuplicateEntry: its id is taken.
@@ -139,7 +147,7 @@ class Draft:
         self.entries.append(new)
         self._drafted[entry_id] = new
         if not detached or parent == self.leaf:
-            self.leaf = entry_id
+            self.leaf = entry["targetId"] if new.head.kind == kinds.LEAF else entry_id
         return new
 
     def _free_id(self) -> str:
@@ -288,8 +296,16 @@ def is_same_entry(given: Mapping[str, Any], stored: Entry) -> bool:
     return encode_entry(wanted) == encode_entry(stored)
 
 
-def draft_all(
-    draft: Draft, given: Sequence[Mapping[str, Any]], *, detached: bool
-) -> list[NewEntry]:
-    """Add entries one after the other."""
-    return [draft.add(entry, detached=detached) for entry in given]
+def draft_all(draft: Draft, given: Sequence[Mapping[str, Any]], *, detached: bool) -> list[EntryId]:
+    """Add entries one after the other; their ids.
+
+    One that is drafted already, with the same id and body, is not added again (a retry that waits
+    together with the first try).
+    """
+    ids = []
+    for entry in given:
+        drafted = draft.drafted(entry.get("id"))
+        if drafted is None or not is_same_entry(entry, drafted.entry):
+            drafted = draft.add(entry, detached=detached)
+        ids.append(drafted.head.id)
+    return ids

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pisessiond.core.dates import date_ms
 from pisessiond.core.errors import InvalidEntry
-from pisessiond.core.javascript import stringify, trim
+from pisessiond.core.javascript import NESTING_LIMIT, is_deeper_than, stringify, trim
 from pisessiond.core.projection import Entry
 
 BASE: Final = ("type", "id", "parentId", "timestamp")
@@ -167,6 +167,8 @@ def check_entry(entry: Mapping[str, Any]) -> None:
     Raises:
         InvalidEntry: the type is missing or reserved, or a member has another shape than pi's.
     """
+    if is_deeper_than(dict(entry), NESTING_LIMIT):
+        raise InvalidEntry(f"it is nested deeper than {NESTING_LIMIT} levels")
     kind = entry.get("type")
     if not isinstance(kind, str) or not kind:
         raise InvalidEntry("it needs a type", "type")

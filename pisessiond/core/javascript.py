@@ -26,6 +26,7 @@ __all__ = [
     "cut_utf16",
     "date_ms",
     "is_blank",
+    "is_deeper_than",
     "is_truthy",
     "iso_from_ms",
     "number_text",
@@ -92,7 +93,7 @@ def parse_json(text: bytes | str) -> JsonValue:
         raise NotJson("the text is nested too deeply") from error
     except ValueError as error:
         raise NotJson(str(error)) from error
-    if _opening_brackets(text) > NESTING_LIMIT and _is_deeper_than(value, NESTING_LIMIT):
+    if _opening_brackets(text) > NESTING_LIMIT and is_deeper_than(value, NESTING_LIMIT):
         raise NotJson("the text is nested too deeply")
     return value
 
@@ -103,7 +104,8 @@ def _opening_brackets(text: bytes | str) -> int:
     return text.count(b"[") + text.count(b"{")
 
 
-def _is_deeper_than(value: JsonValue, limit: int) -> bool:
+def is_deeper_than(value: JsonValue, limit: int) -> bool:
+    """Whether more than `limit` arrays and objects stand inside each other."""
     level = [value]
     for _ in range(limit):
         level = [item for holder in level for item in _held(holder) if isinstance(item, _HOLDERS)]
