@@ -91,10 +91,9 @@ class Finder:
     ) -> tuple[list[ListedSession], str | None]:
         """A page of sessions, and the cursor of the next one."""
         start = self._position(cursor)
-        held = {session.path: session for session in open_sessions}
         found: list[ListedSession] = []
         passed = 0
-        for listed in self._candidates(held, cwd, session_dir):
+        for listed in self._candidates(open_sessions, cwd, session_dir):
             if query and not _matches(listed, query):
                 continue
             passed += 1
@@ -114,11 +113,13 @@ class Finder:
         return int(cursor)
 
     def _candidates(
-        self, held: dict[str | None, OpenSession], cwd: str | None, session_dir: str | None
+        self, open_sessions: Sequence[OpenSession], cwd: str | None, session_dir: str | None
     ) -> Iterator[ListedSession]:
         folder = self._places.folder_for(cwd, session_dir) if cwd is not None else None
-        for session in held.values():
-            if session.is_unsaved and (cwd is None or self._belongs(session.session.cwd, cwd)):
+        held = {session.path: session for session in open_sessions}
+        for session in open_sessions:
+            is_no_file = session.is_unsaved or session.path is None
+            if is_no_file and (cwd is None or self._belongs(session.session.cwd, cwd)):
                 yield _describe(session.session, session.path, session, None)
         files = self._files(folder.path) if folder else list(self._all())
         for file in sorted(files, key=lambda f: f.modified, reverse=True):
@@ -133,11 +134,11 @@ class Finder:
         return self._belongs(listed.cwd, cwd)
 
     def _listed(self, file: _File, opened: OpenSession | None) -> ListedSession | None:
-        if opened is not None:
-            if opened.is_unsaved:
-                return None
-            return _describe(opened.session, file.path, opened, file.modified)
         try:
+            if opened is not None:
+                if opened.is_unsaved:
+                    return None
+                return _describe(opened.session, file.path, opened, file.modified)
             session = load(self._store.open(file.path)).session
             return _describe(session, file.path, None, file.modified)
         except (StoreError, SessionFileError):

@@ -91,14 +91,29 @@ class OpenSession(SessionQueue):
             InvalidEntry: one of them is not what pi could read back.
             DuplicateEntry: an id is taken by another body.
         """
-        new = [entry for entry in entries if not await self._is_stored(entry)]
-        ids = [entry.get("id") for entry in entries]
-        if not new:
-            return Appended(self.rev, self.leaf, tuple(str(i) for i in ids))
+        tries = 2
+        while True:
+            new = [entry for entry in entries if not await self._is_stored(entry)]
+            if not new:
+                return Appended(self.rev, self.leaf, tuple(entry["id"] for entry in entries))
+            try:
+                return await self._append(entries, new, origin, base_leaf, detached)
+            except DuplicateEntry:
+                # Stored since it was looked for, or by an act that this one waited with.
+                tries -= 1
+                if not tries:
+                    raise
 
+    async def _append(
+        self,
+        entries: Sequence[dict[str, Any]],
+        new: Sequence[dict[str, Any]],
+        origin: Origin,
+        base_leaf: BaseLeaf,
+        detached: bool,
+    ) -> Appended:
         def decide(draft: Draft) -> Plan:
-            added = draft_all(draft, new, detached=detached)
-            return Plan("append", [item.head.id for item in added])
+            return Plan("append", draft_all(draft, new, detached=detached))
 
         act = await self.act(decide, origin, base_leaf)
         given = iter(act.plan.value if act.plan else ())
@@ -108,12 +123,9 @@ class OpenSession(SessionQueue):
 
     async def _is_stored(self, given: dict[str, Any]) -> bool:
         entry_id = given.get("id")
-        if not isinstance(entry_id, str):
+        if not isinstance(entry_id, str) or self.session.index.find(entry_id) is None:
             return False
-        row = self.session.index.find(entry_id)
-        if row is None:
-            return False
-        stored = await self.ask(lambda session: session.entry(row))
+        stored = await self.ask(lambda session: session.entry(session.row_of(entry_id)))
         if not is_same_entry(given, stored):
             raise DuplicateEntry(entry_id)
         return True
@@ -140,7 +152,6 @@ class OpenSession(SessionQueue):
 
         def decide(draft: Draft) -> Plan:
             left = draft.leaf
-            details = {"from": left, "to": place.leaf}
             if not exact and target == left:
                 place_leaf, text = left, None
             else:
@@ -152,7 +163,7 @@ class OpenSession(SessionQueue):
             labelled = added if added is not None else target
             if label is not None and labelled is not None:
                 draft.label(labelled, label)
-            return Plan("navigate", (text, added), details)
+            return Plan("navigate", (text, added), {"from": left, "to": place_leaf})
 
         act = await self.act(decide, origin, base_leaf)
         text, added = act.plan.value if act.plan else (None, None)
@@ -165,8 +176,8 @@ class OpenSession(SessionQueue):
             return Destination(target, None)
         entry = None
         if session.index.kind[row] in (kinds.USER, kinds.CUSTOM_MESSAGE):
-            entry = await self.ask(lambda current: current.entry(row))
-        return destination(self.session, row, entry)
+            entry = await self.ask(lambda current: current.entry(current.row_of(target)))
+        return destination(self.session, self.session.row_of(target), entry)
 
     async def compact(
         self, *, summary: str, origin: Origin, base_leaf: BaseLeaf = UNSET
@@ -179,7 +190,8 @@ class OpenSession(SessionQueue):
         """
         session = await self.sized()
         leaf = session.leaf_id
-        preparation = await self.ask(lambda current: reading.prepared(current, session.leaf))
+        row = session.leaf
+        preparation = await self.ask(lambda _: reading.prepared(session, row))
 
         def decide(draft: Draft) -> Plan:
             if draft.leaf != leaf or draft.session is not session:
@@ -241,8 +253,8 @@ class OpenSession(SessionQueue):
         return Done(act.rev, act.leaf)
 
     async def _original_content(self, target: EntryId) -> Any:
-        row = self.session.row_of(target)
-        entry = await self.ask(lambda session: session.entry(row))
+        self.session.row_of(target)
+        entry = await self.ask(lambda session: session.entry(session.row_of(target)))
         holder = entry.get("message") if entry.get("type") == "message" else entry
         content = holder.get("content") if isinstance(holder, dict) else None
         return [] if content is None else content
@@ -266,16 +278,19 @@ class OpenSession(SessionQueue):
         if entry is None and cwd is not None:
             lines = await self.ask(all_lines)
             return await self._begin(lines, cwd, None, origin)
-        row = self.session.row_of(entry) if entry is not None else self.session.leaf
+        end = entry if entry is not None else self.leaf
+        row = self.session.row_of(end)
         where = position or ("before" if entry is not None else "at")
         text = None
         if where == "before":
             if self.session.index.kind[row] != kinds.USER:
                 raise InvalidEntry("only a user message can be forked before; say at", "position")
-            body = await self.ask(lambda session: session.entry(row))
-            point = fork_point(self.session, row, body, where)
-            row, text = point.row, point.editor_text
-        lines = await self.ask(lambda session: branch_lines(session, row, self._free_id))
+            body = await self.ask(lambda session: session.entry(session.row_of(end)))
+            point = fork_point(self.session, self.session.row_of(end), body, where)
+            end, text = self.session.id_of(point.row), point.editor_text
+        lines = await self.ask(
+            lambda session: branch_lines(session, session.row_of(end), self._free_id)
+        )
         return await self._begin(lines, cwd, text, origin)
 
     async def clone(self, *, origin: Origin) -> Forked:
@@ -361,9 +376,9 @@ class OpenSession(SessionQueue):
         self, entry: EntryId | UnsetType | None, *, limit: int | None, cursor: str | None
     ) -> ContextPage:
         """The projection at an entry; UNSET asks for the leaf, None for before the first entry."""
-        row = self.session.leaf if entry is UNSET else self.session.row_of(entry)
+        end = self.leaf if entry is UNSET else entry
         return await self.ask(
-            lambda s: reading.context_page(s, self.rev, row, limit=limit, cursor=cursor)
+            lambda s: reading.context_page(s, self.rev, s.row_of(end), limit=limit, cursor=cursor)
         )
 
     async def context_size(self) -> ContextSize:
@@ -394,8 +409,9 @@ class OpenSession(SessionQueue):
 
     async def nodes(self, entries: Sequence[EntryId]) -> Any:
         """Nodes of some entries."""
-        rows = [self.session.row_of(entry) for entry in entries]
-        return await self.ask(lambda session: make_nodes(session, rows))
+        return await self.ask(
+            lambda session: make_nodes(session, [session.row_of(entry) for entry in entries])
+        )
 
 
 __all__ = ["Act", "NewSession", "Nursery", "OpenSession"]

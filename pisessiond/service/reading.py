@@ -11,7 +11,7 @@ from pisessiond.core.compaction import CompactionPreparation, CompactionSettings
 from pisessiond.core.file_operations import compute_file_lists
 from pisessiond.core.index import NONE
 from pisessiond.core.lines import EntryId
-from pisessiond.core.projection import Message
+from pisessiond.core.projection import Entry, Message, entry_messages
 from pisessiond.core.session import Session
 from pisessiond.core.tokens import estimate_tokens
 from pisessiond.core.totals import Tally, Totals, tally
@@ -209,8 +209,7 @@ def context_page(
         messages.extend(item.messages)
         sources.extend([entry_id] * len(item.messages))
         if not item.messages:
-            kind = session.index.kind[session.row_of(entry_id)]
-            omitted.append((entry_id, "edited" if kind in kinds.GIVES_MESSAGE else "noMessage"))
+            omitted.append((entry_id, _why_silent(item.entry)))
     index = session.index
     for at in index.branch(row):
         entry_id = index.ids[at]
@@ -230,6 +229,13 @@ def context_page(
         omitted=tuple(omitted),
         cursor=str(stop) if stop < len(messages) else None,
     )
+
+
+def _why_silent(entry: Entry) -> Omitted:
+    """Why a selected entry gives nothing: only an edit can take away what it would give."""
+    if entry.get("type") == "compaction":
+        return "compacted"
+    return "edited" if entry_messages(entry) else "noMessage"
 
 
 # Compaction

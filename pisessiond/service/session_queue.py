@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import anyio
+import anyio.abc
 import anyio.lowlevel
 from msgspec import UNSET, UnsetType
 
@@ -26,9 +27,8 @@ from pisessiond.core import kinds
 from pisessiond.core.changes import Draft, NewEntry
 from pisessiond.core.errors import SessionError
 from pisessiond.core.flush import FlushRule, calls_for_flush
-from pisessiond.core.index import NeedsRebuild
-from pisessiond.core.javascript import NotJson, parse_json
-from pisessiond.core.lines import EntryId, Head, OddLine, read_line
+from pisessiond.core.index import NONE, NeedsRebuild
+from pisessiond.core.lines import EntryId
 from pisessiond.core.problems import Problem
 from pisessiond.core.session import BodyMismatch, Session
 from pisessiond.service.errors import (
@@ -38,6 +38,7 @@ from pisessiond.service.errors import (
     ServiceError,
     SessionNotFound,
 )
+from pisessiond.service.following import foreign_node, take_in_line
 from pisessiond.service.loading import Loaded, load, migrated_lines
 from pisessiond.service.nodes import make_node, make_size
 from pisessiond.service.storing import in_worker
@@ -96,6 +97,13 @@ class Act:
         self.done.set()
 
 
+def _is_move(act: Act, plan: Plan) -> bool:
+    """Whether a client put the leaf somewhere, rather than going on from where it was."""
+    if any(new.head.kind == kinds.LEAF for new in act.entries):
+        return True
+    return plan.kind == "navigate" and plan.details["from"] != plan.details["to"]
+
+
 @dataclass(frozen=True, slots=True)
 class Clock:
     """What an open session needs from the world, handed in so that tests can wind it."""
@@ -124,7 +132,8 @@ class SessionQueue:
         self._client_moved = False
         self.ended = anyio.Event()
         """Set when `run` is over."""
-        self._scope: anyio.CancelScope | None = None
+        self._tasks: anyio.abc.TaskGroup | None = None
+        self._sizing_error: Exception | None = None
         self._lock = anyio.Lock()
         """Held by whoever changes the session or uses the log for more than reading lines."""
 
@@ -217,29 +226,31 @@ class SessionQueue:
         """Work through the queue until stopped; the owner runs this as a task."""
         try:
             async with anyio.create_task_group() as tasks:
-                self._scope = tasks.cancel_scope
+                self._tasks = tasks
                 tasks.start_soon(self._size_all)
                 while True:
                     if not self._acts:
                         self._wake = anyio.Event()
                         await self._wake.wait()
-                    await self._work(tasks.start_soon)
+                    await self._work()
         finally:
             self.ended.set()
+            self._sized.set()
+            while self._acts:
+                self._acts.popleft().fail(SessionNotFound(self.handle))
 
     def stop(self) -> None:
         """End `run`; what is being written is finished first."""
-        if self._scope is not None:
-            self._scope.cancel()
+        if self._tasks is not None:
+            self._tasks.cancel_scope.cancel()
 
-    async def _work(self, start_soon: Callable[..., object]) -> None:
+    async def _work(self) -> None:
         batch: list[Act] = []
         while self._acts and len(batch) < _BATCH:
             act = self._acts.popleft()
             if not act.abandoned:
                 act.started = True
                 batch.append(act)
-        session = self.session
         with anyio.CancelScope(shield=True):
             try:
                 async with self._lock:
@@ -248,8 +259,6 @@ class SessionQueue:
                 for act in batch:
                     if not act.done.is_set():
                         act.fail(error)
-        if self.session is not session:
-            start_soon(self._size_all)
 
     async def act(
         self,
@@ -267,7 +276,7 @@ class SessionQueue:
             RequestError: the act was refused by the rules.
             ServiceError: it could not be written.
         """
-        if self.is_gone:
+        if self.is_gone or self.ended.is_set():
             raise SessionNotFound(self.handle)
         if reason := self.read_only:
             raise ReadOnly(reason)
@@ -294,7 +303,7 @@ class SessionQueue:
         lines = [new.line for new in draft.entries]
         await self._warm(accepted, draft)
         if not lines:
-            self._finish(accepted, {})
+            self._finish(accepted)
             return
         try:
             if self.session.needs_migration:
@@ -361,29 +370,34 @@ class SessionQueue:
                 await self._take_in_foreign(outcome.lines)
                 return False
             stored = outcome.lines
-        self._take_in(accepted, draft, stored)
+        await self._take_in(accepted, draft, stored)
         if was_unsaved and not self.is_unsaved:
             base = self.rev
             self.rev += 1
             self._publish(base, [Change("save", accepted[-1].origin, details={"path": self.path})])
         return True
 
-    def _take_in(self, accepted: list[Act], draft: Draft, stored: list[StoredLine]) -> None:
+    async def _take_in(self, accepted: list[Act], draft: Draft, stored: list[StoredLine]) -> None:
         """Commit what is stored now: our lines, and any that came between, in file order."""
         ours = iter(draft.entries)
-        rows: dict[EntryId, int] = {}
+        foreign: list[tuple[int | None, bytes]] = []
+        problems = len(self.session.problems)
         try:
             for item in stored:
                 if item.is_ours:
                     new = next(ours)
-                    rows[new.head.id] = self.session.take_in(new.head, new.line, item.locator[0])
+                    self.session.take_in(new.head, new.line, item.locator[0])
                 else:
-                    self._take_in_line(item)
-        except NeedsRebuild as error:
-            raise FileChanged("its lines refer to each other anew") from error
-        self._finish(accepted, rows)
+                    foreign.append((self._take_in_line(item), item.line))
+        except NeedsRebuild:
+            # All of it is stored, so that it must not be decided anew, only read anew.
+            await self._reload("rewritten")
+            foreign = []
+        if foreign:
+            self._tell_foreign(foreign, problems)
+        self._finish(accepted)
 
-    def _finish(self, accepted: list[Act], rows: dict[EntryId, int]) -> None:
+    def _finish(self, accepted: list[Act]) -> None:
         for act in accepted:
             plan = act.plan
             assert plan is not None
@@ -391,70 +405,50 @@ class SessionQueue:
             moved = self.session.leaf_id != act.leaf
             self.session.leaf = self.session.row_of(act.leaf)
             self._early_size = None
-            self._client_moved = self._client_moved or (moved and not act.entries)
+            self._client_moved = self._client_moved or _is_move(act, plan)
             if act.entries or moved:
                 self.rev += max(len(act.entries), 1)
-                nodes = self._nodes_of(act, rows)
-                self._publish(base, [Change(plan.kind, act.origin, nodes, plan.details)])
+                self._publish(base, [Change(plan.kind, act.origin, self._nodes(act), plan.details)])
             act.rev = self.rev
             act.done.set()
 
-    def _nodes_of(self, act: Act, rows: dict[EntryId, int]) -> tuple[Node, ...]:
+    def _nodes(self, act: Act) -> tuple[Node, ...]:
         session = self.session
-        return tuple(make_node(session, rows[new.head.id], new.entry) for new in act.entries)
+        return tuple(
+            make_node(session, session.row_of(new.head.id), new.entry) for new in act.entries
+        )
 
     # Other writers -----------------------------------------------------------------------------
 
     async def _take_in_foreign(self, lines: Sequence[StoredLine]) -> None:
         """Take in lines that another program wrote, and tell everyone."""
-        base = self.rev
-        rows = []
         problems = len(self.session.problems)
         try:
-            for item in lines:
-                row = self._take_in_line(item)
-                if row is not None:
-                    rows.append((row, item.line))
+            taken = [(self._take_in_line(item), item.line) for item in lines]
         except NeedsRebuild:
-            await self._reload("rewritten")
+            self.last_external = self.clock.now_iso()
+            await self._reload("rewritten", keep_leaf=self._client_moved)
             return
+        self._tell_foreign(taken, problems)
+
+    def _take_in_line(self, item: StoredLine) -> int | None:
+        return take_in_line(self.session, item, client_moved=self._client_moved)
+
+    def _tell_foreign(self, taken: Sequence[tuple[int | None, bytes]], problems: int) -> None:
+        """Tell everyone of foreign lines taken in, and of problems beyond the first so many."""
+        session = self.session
         self.last_external = self.clock.now_iso()
-        if not rows and problems == len(self.session.problems):
+        new_problems: list[Problem] = session.problems[problems:]
+        nodes = tuple(foreign_node(session, row, line) for row, line in taken if row is not None)
+        if not nodes and not new_problems:
             return
-        self.rev += max(len(rows), 1)
-        nodes = tuple(self._foreign_node(row, line) for row, line in rows)
+        base = self.rev
+        self.rev += max(len(nodes), 1)
+        self._early_size = None
         change = Change("append" if nodes else "problem", EXTERNAL, nodes)
-        new_problems: list[Problem] = self.session.problems[problems:]
         if new_problems:
             change.details["problems"] = new_problems
         self._publish(base, [change])
-
-    def _foreign_node(self, row: int, line: bytes) -> Node:
-        try:
-            entry = parse_json(line)
-        except NotJson:
-            entry = {}
-        return make_node(self.session, row, entry if isinstance(entry, dict) else {})
-
-    def _take_in_line(self, item: StoredLine) -> int | None:
-        """Add one foreign line; it moves the leaf as PROTOCOL.md says. None when it is no entry."""
-        understood = read_line(item.line)
-        session = self.session
-        if isinstance(understood, OddLine):
-            session.line_count += 1
-            session.problems.append(
-                Problem(understood.kind, understood.reason, session.line_count, item.locator[0])
-            )
-            return None
-        if not isinstance(understood, Head):
-            session.line_count += 1
-            return None
-        before = session.leaf
-        row = session.take_in(understood, item.line, item.locator[0])
-        parent = session.index.parent[row]
-        if parent == before or not self._client_moved:
-            session.leaf = row
-        return row
 
     async def look(self) -> None:
         """Take in what other programs wrote since the file was last looked at."""
@@ -469,13 +463,13 @@ class SessionQueue:
             if foreign:
                 await self._take_in_foreign(foreign)
 
-    async def _reload(self, reason: str) -> None:
-        """Read the session anew and begin a new epoch.
+    async def _reload(self, reason: str, *, keep_leaf: bool = False) -> None:
+        """Read the session anew and begin a new epoch, at the file's leaf or at ours.
 
         Raises:
             FileChanged: it is no session any more, or gone.
         """
-        log = self.log
+        log, leaf = self.log, self.leaf
         try:
             loaded = await in_worker(lambda: load(log))
         except Exception as error:
@@ -483,19 +477,33 @@ class SessionQueue:
             self._reset("gone")
             raise FileChanged("it is gone or no session any more") from error
         self._adopt(loaded)
-        self._client_moved = False
+        if keep_leaf:
+            self._keep_leaf(leaf)
+        else:
+            self._client_moved = False
+        self._sized.set()
         self._sized = anyio.Event()
+        if self._tasks is not None:
+            self._tasks.start_soon(self._size_all)
         self._reset(reason)
+
+    def _keep_leaf(self, leaf: EntryId | None) -> None:
+        row = self.session.index.find(leaf) if leaf is not None else NONE
+        if row is not None and row != self.session.leaf:
+            self.session.leaf = row
+            self._early_size = None
 
     async def _migrate(self) -> None:
         """Write an old file in the current format, as the write that a client asked for."""
         session, log = self.session, self.log
 
         def rewrite() -> None:
+            if log.look():
+                raise FileChanged("another program wrote to it")
             log.rewrite(migrated_lines(session, log))
 
         await in_worker(rewrite)
-        await self._reload("rewritten")
+        await self._reload("rewritten", keep_leaf=True)
 
     # Sizing ------------------------------------------------------------------------------------
 
@@ -506,7 +514,10 @@ class SessionQueue:
             start = session.sizes.known
             try:
                 sized = await in_worker(partial(session.measure_next, _SLICE))
-            except (ServiceError, SessionError):
+            except Exception as error:  # noqa: BLE001 - told to whoever asks for a size
+                if self.session is session:
+                    self._sizing_error = error
+                    self._sized.set()
                 return
             if session.sizes.known == start:
                 session.sizes.extend(sized)
@@ -520,6 +531,13 @@ class SessionQueue:
         """The session, once every entry of it has been sized."""
         while not self.session.sizes.is_complete:
             await self._sized.wait()
+            if self.ended.is_set() or self._tasks is None:
+                raise SessionNotFound(self.handle)
+            if self._sizing_error is not None:
+                error, self._sizing_error = self._sizing_error, None
+                self._sized = anyio.Event()
+                self._tasks.start_soon(self._size_all)
+                raise error
         return self.session
 
     async def ask(self, question: Callable[[Session], T]) -> T:

@@ -15,6 +15,7 @@ from pisessiond.core.flush import FlushRule, calls_for_flush
 from pisessiond.core.headers import encode_header, file_name, is_session_id, make_header
 from pisessiond.core.lines import Head, read_line
 from pisessiond.service.errors import (
+    FileChanged,
     InvalidRequest,
     SessionExists,
     SessionNotFound,
@@ -144,10 +145,13 @@ class Sessions:
         return await self._open_path(real)
 
     async def _refreshed(self, opened: OpenSession) -> OpenSession:
-        await opened.look()
-        if opened.is_gone:
+        try:
+            await opened.look()
+        except FileChanged as error:
+            if not opened.is_gone:
+                raise
             self._forget(opened)
-            raise SessionNotFound(opened.handle)
+            raise SessionNotFound(opened.handle) from error
         return opened
 
     async def _open_path(self, path: str) -> OpenSession:
@@ -155,7 +159,11 @@ class Sessions:
             await self._opening[path].wait()
         known = self._by_path.get(path)
         if known is not None and not known.is_gone:
-            return await self._refreshed(known)
+            try:
+                return await self._refreshed(known)
+            except SessionNotFound:
+                # What is there now, if anything, is told by reading it.
+                return await self._open_path(path)
         if known is not None:
             self._forget(known)
         self._opening[path] = anyio.Event()

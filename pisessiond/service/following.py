@@ -1,0 +1,67 @@
+"""Taking in what another program wrote to a session that is open here.
+
+The rule of the leaf (PROTOCOL.md, "The leaf, when two write"): what goes on from where we stand
+moves the leaf; anything else leaves it where a client put it, or is followed if none has moved.
+"""
+
+from __future__ import annotations
+
+from pisessiond.core import kinds
+from pisessiond.core.index import NONE
+from pisessiond.core.javascript import NotJson, parse_json
+from pisessiond.core.lines import Head, OddLine, read_line
+from pisessiond.core.problems import Problem
+from pisessiond.core.session import Session
+from pisessiond.service.nodes import make_node
+from pisessiond.service.types import Node
+from pisessiond.storage.base import StoredLine
+
+
+def take_in_line(session: Session, item: StoredLine, *, client_moved: bool) -> int | None:
+    """Add one foreign line and move the leaf by the rule; its row, None when it is no entry.
+
+    Raises:
+        NeedsRebuild: the line changes what older rows mean.
+    """
+    understood = read_line(item.line)
+    if isinstance(understood, OddLine):
+        session.line_count += 1
+        session.problems.append(
+            Problem(understood.kind, understood.reason, session.line_count, item.locator[0])
+        )
+        return None
+    if not isinstance(understood, Head):
+        session.line_count += 1
+        return None
+    row = session.take_in(understood, item.line, item.locator[0])
+    if not client_moved or _goes_on_from(session, session.leaf, row):
+        session.leaf = _place_of(session, row)
+    return row
+
+
+def _goes_on_from(session: Session, leaf: int, row: int) -> bool:
+    """Whether a row hangs under the leaf, with nothing that gives a message in between."""
+    index = session.index
+    above = index.parent[row]
+    while above not in (leaf, NONE) and index.kind[above] not in kinds.GIVES_MESSAGE:
+        above = index.parent[above]
+    return above == leaf
+
+
+def _place_of(session: Session, row: int) -> int:
+    """Where a session stands whose newest entry this is; a `leaf` entry names another place."""
+    index = session.index
+    if index.kind[row] != kinds.LEAF:
+        return row
+    target = index.notes.get(row)
+    found = NONE if target is None else index.find(target)
+    return session.leaf if found is None else found
+
+
+def foreign_node(session: Session, row: int, line: bytes) -> Node:
+    """The node of a row that was just taken in."""
+    try:
+        entry = parse_json(line)
+    except NotJson:
+        entry = {}
+    return make_node(session, row, entry if isinstance(entry, dict) else {})
