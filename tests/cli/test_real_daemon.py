@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,15 +17,19 @@ from typing import Any
 
 import pytest
 
+from pisessiond.cli.entry_view import entry_lines, message_lines
+from pisessiond.cli.tree_view import TreeView
 from pisessiond.client import blocking
 from pisessiond.client.entries import user_message
-from pisessiond.client.errors import NoDaemon
+from pisessiond.client.errors import NoDaemon, RpcFailure
 from pisessiond.client.mirror import Mirror
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "clients" / "python"
+CORPUS = ROOT / "tests" / "golden" / "corpus"
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 FILE_NAME = "2026-11-12T13-51-40-000Z_019a7c10-5e1a-7000-8000-10ca1f1d0001.jsonl"
 
 
@@ -254,6 +259,33 @@ def test_the_demo_shows_every_act_in_a_second_process() -> None:
         assert f"   driver: {act} " in done.stdout
     print(f"demo: {time.monotonic() - begun:.1f} s")
     assert time.monotonic() - begun < 50
+
+
+def test_every_file_of_the_corpus_is_drawn_or_refused_in_a_sentence(daemon: Daemon) -> None:
+    drawn, refused = 0, {}
+    with blocking.connect(daemon.socket) as client:
+        for original in sorted(CORPUS.glob("*/*.jsonl")):
+            copy = daemon.file.parent / original.name
+            shutil.copyfile(original, copy)
+            try:
+                session = client.open(path=str(copy))
+            except RpcFailure as failure:
+                refused[original.name] = failure.kind
+                continue
+            nodes = session.whole_tree()["nodes"]
+            lines = list(TreeView(100).draw(nodes, session.size()))
+            assert len(lines) == len(nodes) + 1, original.name
+            assert not any(CONTROLS.search(line) for line in lines), original.name
+            context = session.context()
+            list(message_lines(context["messages"], context["sources"], 100))
+            for page in (session.entries(), session.entries(order="file")):
+                for entry in page["entries"]:
+                    assert not any(CONTROLS.search(line) for line in entry_lines(entry))
+            session.close()
+            assert copy.read_bytes() == original.read_bytes(), original.name
+            drawn += 1
+    assert drawn > 60
+    assert set(refused.values()) == {"NotASession"}
 
 
 def test_inspect_and_schema_need_no_daemon(daemon: Daemon) -> None:
