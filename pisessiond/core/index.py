@@ -140,51 +140,73 @@ class Index:
         return row
 
     def load_run(self, run: Run) -> None:
-        """Take in many ordinary lines at once: `load` for each, at a third of its cost."""
-        ids, parents, kind_run = run.ids, run.parent_ids, run.kinds
-        row = len(self.ids)
+        """Take in many ordinary lines at once: `load` for each, at a fifth of its cost."""
+        ids, kind_run = run.ids, run.kinds
+        first, stop = len(self.ids), len(self.ids) + len(ids)
+        rows = dict(zip(ids, range(first, stop), strict=True))
+        if len(rows) < len(ids) or not self.row_of.keys().isdisjoint(ids):
+            self._load_singly(run)
+            return
+        self.row_of.update(rows)
         self.ids += ids
         self.times += run.times
         self.kind += kind_run
         self.at.extend(run.at)
         self.length.extend(run.lengths)
         self.line.extend(range(run.first_line, run.first_line + len(ids)))
-        self.first_child.extend([NONE] * len(ids))
+        self.first_child.extend(array("i", [NONE]) * len(ids))
         for kind, times in Counter(kind_run).items():
             self.kind_counts[kind] += times
-        row_of, parent_of, depths, jumps = self.row_of, self.parent, self.depth, self.jump
-        add_parent, add_depth, add_jump = parent_of.append, depths.append, jumps.append
-        add_state, add_assistant = self.state.append, self.assistant.append
-        first_child, states, assistants = self.first_child, self.state, self.assistant
+        self._place_run(first, run)
+
+    def _load_singly(self, run: Run) -> None:
+        columns = zip(run.ids, run.parent_ids, run.kinds, run.times, strict=True)
+        for number, (entry_id, parent_id, kind, time) in enumerate(columns):
+            head = Head(entry_id, parent_id, kind, time)
+            self.load(head, run.at[number], run.lengths[number], run.first_line + number)
+
+    def _place_run(self, first: int, run: Run) -> None:
+        """Give the rows of a run their place in the tree.
+
+        `_below` and `_link`, written out: this is the loop a large file waits for. Where a row
+        stands under the one before it, as most do, what that one has is still at hand.
+        """
+        parents, depths, jumps = self.parent, self.depth, self.jump
+        states, assistants = self.state, self.assistant
+        first_child = self.first_child
         state_kinds, is_assistant = kinds.STATE, kinds.ASSISTANT
-        for entry_id, parent_id, kind in zip(ids, parents, kind_run, strict=True):
-            if entry_id in row_of:
-                self._replaced.append((row_of[entry_id], row))
-            row_of[entry_id] = row
-            parent = row_of.get(parent_id, NONE) if parent_id else NONE
-            if parent == NONE or parent == row:
-                parent = self._find_parent(parent_id, row) if parent_id else NONE
+        depth, jump, state, assistant, last = 0, NONE, NONE, NONE, NONE
+        row_of = self.row_of.get
+        found = [row_of(parent_id, NONE) if parent_id else NONE for parent_id in run.parent_ids]
+        for row, (parent, kind) in enumerate(zip(found, run.kinds, strict=True), first):
+            if parent == NONE or parent >= row:
+                # A root, an orphan, or the child of a line that is still to come.
+                parent = NONE
+                if parent_id := run.parent_ids[row - first]:
+                    self._awaited.setdefault(parent_id, []).append(row)
+                self.roots.append(row)
                 depth, jump, state, assistant = 0, row, NONE, NONE
-                self._link(parent, row)
             else:
-                # `_below` and `_link`, written out: this is the loop a large file waits for.
-                depth = depths[parent]
-                jumped = jumps[parent]
-                jumped_depth = depths[jumped]
-                far = jumps[jumped]
-                jump = far if depth - jumped_depth == jumped_depth - depths[far] else parent
-                depth += 1
-                state, assistant = states[parent], assistants[parent]
-                if first_child[parent] == NONE:
+                if parent == last:
                     first_child[parent] = row
                 else:
+                    depth, jump = depths[parent], jumps[parent]
+                    state, assistant = states[parent], assistants[parent]
                     self._link(parent, row)
-            add_parent(parent)
-            add_depth(depth)
-            add_jump(jump)
-            add_state(self._enter_state(row, kind, state) if kind in state_kinds else state)
-            add_assistant(row if kind == is_assistant else assistant)
-            row += 1
+                jumped_depth = depths[jump]
+                far = jumps[jump]
+                jump = far if depth - jumped_depth == jumped_depth - depths[far] else parent
+                depth += 1
+            if kind in state_kinds:
+                state = self._enter_state(row, kind, state)
+            elif kind == is_assistant:
+                assistant = row
+            parents.append(parent)
+            depths.append(depth)
+            jumps.append(jump)
+            states.append(state)
+            assistants.append(assistant)
+            last = row
 
     def _find_parent(self, parent_id: Any, row: int) -> int:
         found = self.find(parent_id)

@@ -19,8 +19,15 @@ from pisessiond.core.lines import FastHead, Head, HeaderLine, Line, OddLine, dec
 from pisessiond.core.migration import Migration, format_version, kind_in_version
 from pisessiond.core.problems import Problem
 
-_ROLE_KINDS = kinds.OF_ROLE
-_TYPE_KINDS = kinds.OF_TYPE
+_SINGLY = 0
+"""Stands in a run of kinds where a line has to be read by itself."""
+
+_RUN_KINDS = {
+    **{name: _SINGLY if kind in kinds.NOTED else kind for name, kind in kinds.OF_TYPE.items()},
+    "message": _SINGLY,
+    "session": _SINGLY,
+}
+"""By `type`, of lines that hold no message."""
 
 
 class Loader:
@@ -46,57 +53,74 @@ class Loader:
         """
         if not lines:
             return
-        ends = list(accumulate(len(line) + 1 for line in lines))
-        at = [offset, *(offset + end for end in ends[:-1])]
+        at = list(accumulate([offset, *[len(line) + 1 for line in lines[:-1]]]))
         position = 0
         while position < len(lines):
             if self.header is None or self.version < 2:
                 self._feed_one(lines[position], at[position])
                 position += 1
             else:
-                position = self._feed_run(lines, at, position)
+                position = self._feed_ordinary(lines, at, position)
 
-    def _feed_run(self, lines: list[bytes], at: list[int], start: int) -> int:
-        """Take in ordinary lines from `start` on, and the odd one that ends them."""
-        decode = decode_head
+    def _feed_ordinary(self, lines: list[bytes], at: list[int], start: int) -> int:
+        """Take in lines from `start` to the first that `FastHead` refuses, and that one too."""
         heads: list[FastHead] = []
-        take = heads.append
-        role_kinds, other = _ROLE_KINDS, kinds.OTHER_ROLE
-        kind_run = bytearray()
-        take_kind = kind_run.append
-        stop = start
         try:
-            for line in lines[start:] if start else lines:
-                head = decode(line)
-                if head.type != "message" or head.message is None or not head.id:
-                    kind = _TYPE_KINDS.get(head.type, kinds.UNKNOWN)
-                    if kind in kinds.NOTED or head.type in ("session", "message") or not head.id:
-                        break
-                    take_kind(kind)
-                else:
-                    take_kind(role_kinds.get(head.message.role, other))
-                take(head)
+            # What came before an error stays in the list.
+            heads.extend(map(decode_head, lines[start:] if start else lines))
         except (msgspec.MsgspecError, RecursionError):
             pass
-        stop += len(heads)
-        if heads:
-            settled = kind_in_version(kinds.HOOK, self.version)
-            self.index.load_run(
-                Run(
-                    ids=[head.id for head in heads],
-                    parent_ids=[head.parentId for head in heads],
-                    kinds=bytes(kind_run.replace(bytes([kinds.HOOK]), bytes([settled]))),
-                    times=[head.timestamp for head in heads],
-                    at=at[start:stop],
-                    lengths=[len(line) for line in lines[start:stop]],
-                    first_line=self.line_count + 1,
-                )
-            )
-            self.line_count += len(heads)
+        stop = start + len(heads)
+        codes = self._codes_of(heads)
+        begin = 0
+        while begin < len(heads):
+            end = codes.find(_SINGLY, begin)
+            if end < 0:
+                end = len(heads)
+            if end > begin:
+                self._feed_run(lines, at, start + begin, heads[begin:end], codes[begin:end])
+            if end < len(heads):
+                self._feed_one(lines[start + end], at[start + end])
+            begin = end + 1
         if stop < len(lines):
             self._feed_one(lines[stop], at[stop])
             stop += 1
         return stop
+
+    def _codes_of(self, heads: list[FastHead]) -> bytes:
+        """The kind of each line, or `_SINGLY`."""
+        roles, types, other, unknown = kinds.OF_ROLE, _RUN_KINDS, kinds.OTHER_ROLE, kinds.UNKNOWN
+        codes = bytes(
+            [
+                roles.get(head.message.role, other)
+                if head.message is not None and head.type == "message"
+                else types.get(head.type, unknown)
+                for head in heads
+            ]
+        )
+        if "" in [head.id for head in heads]:
+            codes = bytes(
+                [code if head.id else _SINGLY for code, head in zip(codes, heads, strict=True)]
+            )
+        settled = kind_in_version(kinds.HOOK, self.version)
+        return codes.replace(bytes([kinds.HOOK]), bytes([settled]))
+
+    def _feed_run(
+        self, lines: list[bytes], at: list[int], start: int, heads: list[FastHead], codes: bytes
+    ) -> None:
+        stop = start + len(heads)
+        self.index.load_run(
+            Run(
+                ids=[head.id for head in heads],
+                parent_ids=[head.parentId for head in heads],
+                kinds=codes,
+                times=[head.timestamp for head in heads],
+                at=at[start:stop],
+                lengths=[len(line) for line in lines[start:stop]],
+                first_line=self.line_count + 1,
+            )
+        )
+        self.line_count += len(heads)
 
     def _feed_one(self, line: bytes, at: int) -> None:
         self.line_count += 1
