@@ -28,7 +28,7 @@ from pisessiond.storage.errors import (
 )
 from pisessiond.storage.files import Files, SystemFiles
 
-_CHUNK = 1 << 20
+_CHUNK = 256 << 10
 _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
 _NEAR = 16 << 10
 """Lines closer together than this are fetched by one read."""
@@ -133,10 +133,11 @@ class JsonlLog:
             if not chunk:
                 break
             position += len(chunk)
-            lines = (pending + chunk).split(b"\n") if pending else chunk.split(b"\n")
+            lines = chunk.split(b"\n")
             if len(lines) == 1:
                 pending += chunk
                 continue
+            lines[0] = pending + lines[0]
             pending = lines.pop()
             offset = self._end
             self._end = position - len(pending)
