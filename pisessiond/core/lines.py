@@ -157,5 +157,7 @@ def _note_of(kind: int, entry: Mapping[str, Any]) -> Any:
     if kind == kinds.LABEL:
         return (entry.get("targetId"), entry.get("label"))
     if kind == kinds.SESSION_INFO:
-        return entry.get("name")
+        # None is what other entries have; a name that is missing clears as an empty one does.
+        name = entry.get("name")
+        return "" if name is None else name
     return entry.get("targetId")

@@ -22,6 +22,8 @@ from pisessiond.core.projection import Entry, project_entry
 from pisessiond.core.system_state import EMPTY, SystemState, replay
 from pisessiond.core.tokens import estimate_tokens
 
+_SUMMED_APART = (kinds.SYSTEM, kinds.COMPACTION)
+
 
 @dataclass(frozen=True, slots=True)
 class Size:
@@ -55,7 +57,7 @@ class Sizes:
         self._system_sums: dict[int, int] = {}
         self._system_bodies: dict[int, dict[str, Any]] = {}
         self._corrections: dict[int, int] = {NONE: 0}
-        self._walked: dict[int, int] = {}
+        self._walked: dict[int, Size] = {}
 
     @property
     def known(self) -> int:
@@ -76,13 +78,19 @@ class Sizes:
             if self.known == len(index):
                 self._sum_in_tree_order()
             return
-        start = self.known
-        for own in sized:
+        # `_sum` for rows whose parents were summed before them; a large file waits for this loop.
+        # The total comes last: readers in other threads take its length for what is known.
+        parents, kind_of, totals, usages = index.parent, index.kind, self._total, self._usage
+        for row, own in enumerate(sized, self.known):
             self._keep(own)
-        self._total.extend([0] * (self.known - start))
-        self._usage.extend([NONE] * (self.known - start))
-        for row in range(start, self.known):
-            self._sum(row)
+            parent = parents[row]
+            total, usage = (totals[parent], usages[parent]) if parent != NONE else (0, NONE)
+            usages.append(row if own.usage else usage)
+            if kind_of[row] in _SUMMED_APART:
+                self._enter_system(row, kind_of[row], parent)
+                totals.append(total)
+            else:
+                totals.append(total + own.tokens)
 
     def _keep(self, own: Own) -> None:
         row = len(self.own)
@@ -104,7 +112,7 @@ class Sizes:
         kind = index.kind[row]
         parent = index.parent[row]
         above = self._total[parent] if parent != NONE else 0
-        if kind in (kinds.SYSTEM, kinds.COMPACTION):
+        if kind in _SUMMED_APART:
             self._total[row] = above
             self._enter_system(row, kind, parent)
         else:
@@ -148,9 +156,13 @@ class Sizes:
             return Size(0, 0, None, NONE)
         index = self._index
         state = index.state_at(row)
+        barrier = self._deeper(state.compaction, state.edit)
+        if index.has_forward_edit and state.edit != NONE:
+            if row not in self._walked:
+                self._walked[row] = self._size_by_walking(row, barrier)
+            return self._walked[row]
         estimated = self._estimate(row, state)
         usage_row = self._usage[row]
-        barrier = self._deeper(state.compaction, state.edit)
         if usage_row == NONE or self._deeper(usage_row, barrier) == barrier:
             return Size(estimated, estimated, None, NONE)
         after = self._total[row] - self._total[usage_row]
@@ -179,10 +191,6 @@ class Sizes:
 
     def _estimate(self, row: int, state: State) -> int:
         index = self._index
-        if index.has_forward_edit and state.edit != NONE:
-            if row not in self._walked:
-                self._walked[row] = self._estimate_by_walking(row)
-            return self._walked[row]
         compaction = state.compaction
         tokens = self._total[row] + self._system_at(state).tokens
         if compaction != NONE:
@@ -202,12 +210,12 @@ class Sizes:
         """What the edits selected at `row` (a compaction or an edit) add or take, in tokens."""
         known = self._corrections.get(row)
         if known is None:
-            known = sum(self._change(target, edit) for target, edit in self._edits_at(row).items())
+            known = sum(self._change(target, edit) for target, edit in self.edits_at(row).items())
             self._corrections[row] = known
         return known
 
-    def _edits_at(self, row: int) -> dict[int, int]:
-        """Selected targets and the newest selected edit of each."""
+    def edits_at(self, row: int) -> dict[int, int]:
+        """Of the branch down to `row`, selected targets and the newest selected edit of each."""
         index = self._index
         compaction = index.state_at(row).compaction
         first = first_kept_row(index, compaction) if compaction != NONE else NONE
@@ -226,8 +234,11 @@ class Sizes:
         messages = project_entry(self._read_entry(target), self._read_entry(edit))
         return sum(estimate_tokens(message) for message in messages) - self.own[target]
 
-    def _estimate_by_walking(self, row: int) -> int:
-        """The estimate the slow way, for edits whose target does not stand above them."""
+    def _size_by_walking(self, row: int, barrier: int) -> Size:
+        """The size the slow way, for edits whose target does not stand above them.
+
+        Such an edit may even take out or change what comes after it, measured answers included.
+        """
         index = self._index
         selected = select_rows(index, row)
         edits = {
@@ -235,23 +246,33 @@ class Sizes:
             for at in selected
             if index.kind[at] == kinds.CONTEXT_EDIT
         }
-        tokens = 0
+        tokens = after = 0
+        usage_row = NONE
         system = EMPTY
         for position, at in enumerate(selected):
-            edit = edits.get(at)
-            kind = index.kind[at]
+            kind, edit = index.kind[at], edits.get(at)
+            own = self.own[at]
             if kind == kinds.COMPACTION and position > 0:
                 continue
-            if kind not in (kinds.SYSTEM, kinds.COMPACTION) and edit is None:
-                tokens += self.own[at]
-                continue
-            change = self._read_entry(edit) if edit is not None else None
-            for message in project_entry(self._read_entry(at), change):
-                if message.get("role") == "system":
-                    system = replay(system, message)
-                else:
-                    tokens += estimate_tokens(message)
-        return tokens + system.tokens
+            if kind in (kinds.SYSTEM, kinds.COMPACTION) or edit is not None:
+                change = self._read_entry(edit) if edit is not None else None
+                messages = project_entry(self._read_entry(at), change)
+                prompts = [one for one in messages if one.get("role") == "system"]
+                for prompt in prompts:
+                    system = replay(system, prompt)
+                if not messages:
+                    continue
+                own = sum(map(estimate_tokens, messages))
+                tokens -= sum(map(estimate_tokens, prompts))
+            tokens += own
+            after += own
+            if at in self._measured:
+                usage_row, after = at, 0
+        estimated = tokens + system.tokens
+        if usage_row == NONE or self._deeper(usage_row, barrier) == barrier:
+            return Size(estimated, estimated, None, NONE)
+        measured = self._measured[usage_row] + after
+        return Size(measured, estimated, measured, usage_row)
 
 
 def first_kept_row(index: Index, compaction: int) -> int:

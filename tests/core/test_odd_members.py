@@ -47,6 +47,13 @@ def test_a_replacement_without_content_takes_the_content_away(odd: Any) -> None:
     assert project_entry(message(role="user", content="old"), edit) == ({"role": "user"},)
 
 
+@pytest.mark.parametrize("members", [{}, {"name": None}, {"name": ""}, {"name": " "}], ids=repr)
+def test_a_name_that_is_not_there_clears_the_name(members: dict[str, Any]) -> None:
+    base = {"type": "session_info", "parentId": None, "timestamp": ""}
+    session = session_of({**base, "id": "a", "name": "named"}, {**base, "id": "b", **members})
+    assert session.name is None
+
+
 def test_a_missing_time_is_unreadable_where_null_is_the_beginning_of_time() -> None:
     base = {"type": "custom", "customType": "mark", "parentId": "root"}
     root = {"type": "custom", "customType": "mark", "id": "root", "parentId": None}
