@@ -3,7 +3,10 @@
 from pathlib import Path
 from typing import Any, Final
 
+from pisessiond.core.compaction import CompactionSettings
+from pisessiond.core.errors import NothingToCompact
 from pisessiond.core.inspection import describe_context, inspect_session
+from pisessiond.core.javascript import utf16_order
 from pisessiond.core.session import Session
 from pisessiond.service.loading import load_or_begin
 from pisessiond.storage.jsonl import JsonlStore
@@ -59,6 +62,44 @@ def at(session: Session, entry_id: Any) -> Answer:
         "context": describe_context(projection.messages),
         "thinkingLevel": projection.settings.thinking_level,
         "model": projection.settings.model,
+    }
+
+
+def prepared(session: Session, entry_id: Any, keep_recent_tokens: int) -> Answer | None:
+    """The members of `Pi.prepare` that are not made from the others."""
+    settings = CompactionSettings(keep_recent_tokens=keep_recent_tokens)
+    try:
+        preparation = session.prepare_compaction(session.row_of(entry_id), settings)
+    except NothingToCompact:
+        return None
+    return {
+        "firstKeptEntryId": preparation.first_kept_entry_id,
+        "isSplitTurn": preparation.is_split_turn,
+        "tokensBefore": preparation.tokens_before,
+        "previousSummary": preparation.previous_summary,
+        "messagesToSummarize": describe_context(preparation.messages_to_summarize),
+        "turnPrefixMessages": describe_context(preparation.turn_prefix_messages),
+        "files": [
+            sorted(files, key=utf16_order)
+            for files in (
+                preparation.file_operations.read,
+                preparation.file_operations.written,
+                preparation.file_operations.edited,
+            )
+        ],
+    }
+
+
+def prepared_by_pi(answer: Answer | None) -> Answer | None:
+    """The same members of pi's answer."""
+    if answer is None:
+        return None
+    same = ("firstKeptEntryId", "isSplitTurn", "tokensBefore", "previousSummary")
+    messages = ("messagesToSummarize", "turnPrefixMessages")
+    return {
+        **{name: answer[name] for name in same},
+        **{name: describe_context(answer[name]) for name in messages},
+        "files": [answer["fileOps"][name] for name in ("read", "written", "edited")],
     }
 
 
