@@ -90,6 +90,8 @@ def run(arguments: list[str]) -> int:
 
 def main() -> None:
     """The entry point of the `pisessiond` program."""
+    if os.name == "nt":
+        sys.exit("pisessiond runs on Linux, macOS and WSL; on Windows, install it inside WSL")
     for stream in (sys.stdout, sys.stderr):
         # A glyph the terminal cannot show is a question mark there, not a failure.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]

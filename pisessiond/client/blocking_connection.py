@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import socket
 import time
+from contextlib import suppress
 from typing import Any
 
 from pisessiond.client import framing
@@ -68,7 +69,8 @@ class BlockingConnection:
             reply = self._replies[0]
         except (KeyboardInterrupt, TimeoutError):
             # A reply that still comes has a number nobody waits for and is dropped.
-            self._send(framing.notification("$/cancelRequest", {"id": number}))
+            with suppress(ConnectionLost):
+                self._send(framing.notification("$/cancelRequest", {"id": number}))
             raise
         finally:
             self._asked = None
