@@ -7,17 +7,17 @@ given to `tokens`; both roads give the same figures (tests compare them).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any
 
 import msgspec
 
 from pisessiond.core import kinds
-from pisessiond.core.javascript import NotJson, parse_json, stringify_length, utf16_length
+from pisessiond.core.javascript import NotJson, parse_json, utf16_length
 from pisessiond.core.projection import compaction_summary_message, entry_messages
 from pisessiond.core.tokens import IMAGE_CHARS, estimate_tokens, usage_tokens
 
 
-class Own(NamedTuple):
+class Own(msgspec.Struct, frozen=True, gc=False):
     """What one entry weighs by itself, before any context edit."""
 
     tokens: int
@@ -31,12 +31,22 @@ class Own(NamedTuple):
 _NOTHING = Own(0, 0, None)
 
 
+# JSON that msgspec spells as JavaScript does, so that its spelling's length may be taken: no
+# fractions or exponents, and integers that a double holds. Five levels are as deep as arguments
+# go in practice; what is deeper, like any other number, takes the slow road.
+_Scalar = str | Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)] | bool | None
+_Level1 = _Scalar | list[_Scalar] | dict[str, _Scalar]
+_Level2 = _Scalar | list[_Level1] | dict[str, _Level1]
+_Level3 = _Scalar | list[_Level2] | dict[str, _Level2]
+_Level4 = _Scalar | list[_Level3] | dict[str, _Level3]
+
+
 class _Block(msgspec.Struct, gc=False):
     type: str
     text: str | None = None
     thinking: str | None = None
     name: str | None = None
-    arguments: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    arguments: dict[str, _Level4] | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Usage(msgspec.Struct, gc=False):
@@ -54,7 +64,7 @@ class _Line(msgspec.Struct, gc=False):
 
 
 _decode = msgspec.json.Decoder(_Line).decode
-_decode_arguments = msgspec.json.Decoder().decode
+_spell = msgspec.json.Encoder().encode
 _FAST = frozenset({kinds.USER, kinds.ASSISTANT, kinds.TOOL_RESULT})
 _WEIGHTLESS = frozenset(range(256)) - kinds.GIVES_MESSAGE
 
@@ -98,14 +108,21 @@ def _assistant_chars(content: list[_Block]) -> int:
     for block in content:
         kind = block.type
         if kind == "text":
-            chars += _length(block.text)
+            text = block.text
         elif kind == "thinking":
-            chars += _length(block.thinking)
+            text = block.thinking
         elif kind == "toolCall":
-            if block.name is None or block.arguments is msgspec.UNSET:
+            arguments = block.arguments
+            if arguments is msgspec.UNSET:
                 raise _Odd
-            chars += utf16_length(block.name)
-            chars += stringify_length(_decode_arguments(block.arguments))
+            spelled = _spell(arguments)
+            chars += len(spelled) if spelled.isascii() else utf16_length(spelled.decode())
+            text = block.name
+        else:
+            continue
+        if text is None:
+            raise _Odd
+        chars += len(text) if text.isascii() else utf16_length(text)
     return chars
 
 
@@ -113,16 +130,13 @@ def _plain_chars(content: list[_Block]) -> int:
     chars = 0
     for block in content:
         if block.type == "text":
-            chars += _length(block.text)
+            text = block.text
+            if text is None:
+                raise _Odd
+            chars += len(text) if text.isascii() else utf16_length(text)
         elif block.type == "image":
             chars += IMAGE_CHARS
     return chars
-
-
-def _length(text: str | None) -> int:
-    if text is None:
-        raise _Odd
-    return utf16_length(text)
 
 
 def measure_entry(kind: int, line: bytes) -> Own:
