@@ -213,6 +213,16 @@ class Session:
         """Hold the bodies of rows that `entry` will be asked for; meant for targets of edits."""
         self._kept.update(bodies)
 
+    def can_size(self, row: int) -> bool:
+        """Whether `size_at(row)` needs nothing read: every body it looks at is held."""
+        sizes = self.sizes
+        if not sizes.is_complete or self.index.has_forward_edit:
+            return sizes.is_complete and sizes.is_instant(row)
+        return sizes.is_instant(row) or all(
+            target in self._kept and edit in self._kept
+            for target, edit in sizes.edits_at(row).items()
+        )
+
     def entries(self, rows: Sequence[int]) -> list[Entry]:
         """The bodies of rows.
 

@@ -145,6 +145,9 @@ class Finder:
             return None
 
     def _all(self) -> Iterator[_File]:
+        shared = self._places.shared_folder
+        if shared is not None:
+            yield from self._files(shared)
         try:
             with os.scandir(self._places.sessions_dir) as entries:
                 folders = [entry.path for entry in entries if entry.is_dir()]

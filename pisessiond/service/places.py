@@ -52,12 +52,25 @@ class Places:
         path = os.path.normpath(os.path.join(cwd, self._expand(chosen)))
         return Folder(path, is_shared=path != default)
 
+    @property
+    def shared_folder(self) -> str | None:
+        """The folder that holds the sessions of every working directory; None without one.
+
+        Of a relative one there is one for each working directory, so that it is none of these.
+        """
+        chosen = self.environment.get("PI_CODING_AGENT_SESSION_DIR")
+        chosen = self._expand(chosen or self._setting(self.agent_dir) or "")
+        return os.path.normpath(chosen) if os.path.isabs(chosen) else None
+
     def _session_dir_setting(self, cwd: str) -> str | None:
         for folder in (os.path.join(cwd, ".pi"), self.agent_dir):
-            found = _member(self.read_text(os.path.join(folder, "settings.json")), "sessionDir")
-            if isinstance(found, str) and found:
+            if found := self._setting(folder):
                 return found
         return None
+
+    def _setting(self, folder: str) -> str | None:
+        found = _member(self.read_text(os.path.join(folder, "settings.json")), "sessionDir")
+        return found if isinstance(found, str) and found else None
 
     def _expand(self, path: str) -> str:
         if path == "~" or path.startswith("~/"):

@@ -190,10 +190,10 @@ class SessionQueue:
 
     def leaf_size(self) -> ContextSize | None:
         """The context size at the leaf as far as it is known now."""
-        sizes, leaf = self.session.sizes, self.session.leaf
-        if not sizes.is_complete:
+        session, leaf = self.session, self.session.leaf
+        if not session.sizes.is_complete:
             return self._early_size
-        return make_size(self.session, leaf) if sizes.is_instant(leaf) else None
+        return make_size(session, leaf) if session.can_size(leaf) else None
 
     def tell_fork(self, session: str, path: str | None, origin: Origin) -> None:
         """Tell everyone that a new session was begun from this one."""
@@ -301,17 +301,17 @@ class SessionQueue:
         if not accepted:
             return
         lines = [new.line for new in draft.entries]
-        await self._warm(accepted, draft)
-        if not lines:
-            self._finish(accepted)
-            return
         try:
+            await self._warm(accepted, draft)
+            if not lines:
+                self._finish(accepted)
+                return
             if self.session.needs_migration:
                 await self._migrate()
                 foreign: bool = True
             else:
                 foreign = not await self._store(accepted, draft, lines)
-        except FileChanged:
+        except (FileChanged, BodyMismatch):
             if tries <= 0:
                 raise
             await self._reload("rewritten")
@@ -320,19 +320,21 @@ class SessionQueue:
             await self._commit(accepted, tries - 1)
 
     async def _warm(self, accepted: Sequence[Act], draft: Draft) -> None:
-        """Read, in a worker, what the sizes at the new leaf will need: targets of edits."""
+        """Read, in a worker, what the sizes at the new leaf will need: edits and their targets."""
         session = self.session
-        wanted = [
-            row
-            for new in draft.entries
-            if new.head.kind == kinds.CONTEXT_EDIT
-            and (row := session.index.find(new.head.note)) is not None
-        ]
-        leaf = session.index.find(accepted[-1].leaf)
+        index = session.index
+        new_edits = [new.head for new in draft.entries if new.head.kind == kinds.CONTEXT_EDIT]
+        wanted = {row for head in new_edits if (row := index.find(head.note)) is not None}
+        for head in new_edits:
+            above = index.find(head.parent_id)
+            if above is not None:
+                wanted.update(*session.sizes.edits_at(above).items())
+        leaf = index.find(accepted[-1].leaf)
         if wanted:
-            bodies = await in_worker(lambda: session.entries(wanted))
-            session.keep(zip(wanted, bodies, strict=True))
-        if leaf is not None and session.sizes.is_complete and not session.sizes.is_instant(leaf):
+            rows = sorted(wanted)
+            bodies = await in_worker(lambda: session.entries(rows))
+            session.keep(zip(rows, bodies, strict=True))
+        if leaf is not None and session.sizes.is_complete and not session.can_size(leaf):
             await in_worker(lambda: session.size_at(leaf))
 
     def _decide(self, batch: Sequence[Act], draft: Draft) -> list[Act]:
