@@ -179,11 +179,13 @@ def _message(message: Entry, entry_id: str | None, parent: str | None, **rest: A
     return entry("message", entry_id, parent, message=message, **rest)
 
 
-def entry(kind: str, entry_id: str | None = None, parent: str | None = None, **rest: Any) -> Entry:
+def entry(
+    entry_type: str, entry_id: str | None = None, parent: str | None = None, **rest: Any
+) -> Entry:
     if entry_id is None:
-        return {"type": kind, **rest}
+        return {"type": entry_type, **rest}
     time = rest.pop("timestamp", iso_from_ms(START_MS))
-    return {"type": kind, "id": entry_id, "parentId": parent, "timestamp": time, **rest}
+    return {"type": entry_type, "id": entry_id, "parentId": parent, "timestamp": time, **rest}
 
 
 def label(entry_id: str, parent: str | None, target: str, text: str | None) -> Entry:
