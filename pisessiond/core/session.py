@@ -190,8 +190,8 @@ class Session:
 
     def lines(self, rows: Sequence[int]) -> list[bytes]:
         """The stored lines of rows, as the current format version spells them."""
-        index = self.index
-        found = self._read_lines([(index.at[row], index.length[row]) for row in rows])
+        at, length = self.index.at.__getitem__, self.index.length.__getitem__
+        found = self._read_lines(list(zip(map(at, rows), map(length, rows), strict=True)))
         if self.needs_migration:
             return [self.migrated(row, line) for row, line in zip(rows, found, strict=True)]
         return found

@@ -60,8 +60,11 @@ T = TypeVar("T")
 _BATCH = 256
 """Acts that share one write at most."""
 
-_SLICE = 1_024
-"""Entries sized in one go while the rest of the daemon waits for its turn."""
+_SLICE = 512
+"""Entries sized in one go while the rest of the daemon waits for its turn; some 2 ms."""
+
+_PATIENCE_SECONDS = 0.05
+"""So long sizing lets questions go first before it takes its next turn beside them."""
 
 
 @dataclass(slots=True)
@@ -129,6 +132,9 @@ class SessionQueue:
         self._acts: deque[Act] = deque()
         self._wake = anyio.Event()
         self._sized = anyio.Event()
+        self._questions = 0
+        """Questions at work in workers."""
+        self._quiet = anyio.Event()
         self._client_moved = False
         self.ended = anyio.Event()
         """Set when `run` is over."""
@@ -513,6 +519,7 @@ class SessionQueue:
         """Size every entry, slice by slice, leaving the loop free in between."""
         session = self.session
         while self.session is session and not session.sizes.is_complete:
+            await self._let_questions_pass()
             start = session.sizes.known
             try:
                 sized = await in_worker(partial(session.measure_next, _SLICE))
@@ -529,6 +536,13 @@ class SessionQueue:
             if session.index.count:
                 self._publish(self.rev, [])
 
+    async def _let_questions_pass(self) -> None:
+        """Wait, for a while, until no question is at work: workers share one interpreter."""
+        if self._questions:
+            self._quiet = anyio.Event()
+            with anyio.move_on_after(_PATIENCE_SECONDS):
+                await self._quiet.wait()
+
     async def sized(self) -> Session:
         """The session, once every entry of it has been sized."""
         while not self.session.sizes.is_complete:
@@ -544,6 +558,7 @@ class SessionQueue:
 
     async def ask(self, question: Callable[[Session], T]) -> T:
         """Answer a question that reads bodies, in a worker; once more if the file had changed."""
+        self._questions += 1
         try:
             return await in_worker(lambda: question(self.session))
         except BodyMismatch:
@@ -552,3 +567,7 @@ class SessionQueue:
                 if self.session is session:
                     await self._reload("rewritten")
             return await in_worker(lambda: question(self.session))
+        finally:
+            self._questions -= 1
+            if not self._questions:
+                self._quiet.set()

@@ -29,6 +29,8 @@ from pisessiond.storage.errors import (
 from pisessiond.storage.files import Files, SystemFiles
 
 _CHUNK = 256 << 10
+_SPAN = 1 << 20
+"""Lines fetched by one read lie within so many bytes."""
 _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
 _NEAR = 16 << 10
 """Lines closer together than this are fetched by one read."""
@@ -463,12 +465,15 @@ class JsonlLog:
         self._reader = None
 
 
-def _near_groups(locators: Sequence[Locator]) -> Iterator[list[Locator]]:
+def _near_groups(locators: Sequence[Locator]) -> Iterator[Sequence[Locator]]:
+    if _is_one_stretch(locators):
+        yield locators
+        return
     group: list[Locator] = []
     for at, length in locators:
         if group:
             end = group[-1][0] + group[-1][1]
-            if not end <= at <= end + _NEAR or end - group[0][0] > _CHUNK:
+            if not end <= at <= end + _NEAR or end - group[0][0] > _SPAN:
                 yield group
                 group = []
         group.append((at, length))
@@ -478,6 +483,17 @@ def _near_groups(locators: Sequence[Locator]) -> Iterator[list[Locator]]:
 
 def _words(error: OSError) -> str:
     return os.strerror(error.errno or 0)
+
+
+def _is_one_stretch(locators: Sequence[Locator]) -> bool:
+    """Whether one read gives them all; most reads of a whole file are such, so it is quick."""
+    if not locators:
+        return False
+    starts = [at for at, _ in locators]
+    span = starts[-1] + locators[-1][1] - starts[0]
+    return (
+        span <= _SPAN and span - sum(n for _, n in locators) <= _NEAR and starts == sorted(starts)
+    )
 
 
 def _refused(error: OSError) -> StoreError:
