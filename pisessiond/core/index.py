@@ -458,12 +458,13 @@ class Index:
         a = self.ancestor_at(a, depths[b])
         b = self.ancestor_at(b, depths[a])
         while a != b:
+            # A root's jump is the root itself; from two of them there is no way up.
+            if depths[a] == 0:
+                return NONE
             if jump[a] != jump[b]:
                 a, b = jump[a], jump[b]
             else:
                 a, b = parent[a], parent[b]
-                if a == NONE:
-                    return NONE
         return a
 
     def branch(self, row: int, above: int = NONE) -> list[int]:

@@ -106,19 +106,26 @@ class Tree:
 
     def before(self, row: int, leaf: int) -> Iterator[int]:
         """Rows that precede `row` in preorder, nearest first."""
-        index = self._index
         while row != NONE:
-            parent = index.parent[row]
+            parent = self._index.parent[row]
             siblings = self.siblings(parent, leaf)
-            position = siblings.index(row)
-            if position == 0:
-                row = parent
-            else:
-                row = siblings[position - 1]
-                while children := self.siblings(row, leaf):
-                    row = children[-1]
+            for other in reversed(siblings[: siblings.index(row)]):
+                yield from self._upwards(other, leaf)
+            row = parent
             if row != NONE:
                 yield row
+
+    def _upwards(self, row: int, leaf: int) -> Iterator[int]:
+        """Everything below a row and last the row itself: preorder read backwards."""
+        stack = [(row, reversed(self.siblings(row, leaf)))]
+        while stack:
+            at, children = stack[-1]
+            child = next(children, None)
+            if child is None:
+                stack.pop()
+                yield at
+            else:
+                stack.append((child, reversed(self.siblings(child, leaf))))
 
     def chains(self) -> list[Chain]:
         """The whole tree as chains of ids, in file and time order, whatever the leaf."""
