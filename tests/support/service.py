@@ -34,6 +34,7 @@ class HandClock:
         self.ms = START_MS
         self._ids = count(1)
         self._epochs = count(1)
+        self._sessions = count(1)
         self.clock = Clock(self.now_iso, self.new_id, lambda: f"epoch-{next(self._epochs)}")
 
     def now_iso(self) -> str:
@@ -41,6 +42,9 @@ class HandClock:
 
     def new_id(self) -> str:
         return f"{next(self._ids):08x}"
+
+    def new_session_id(self) -> str:
+        return f"session-{next(self._sessions)}"
 
     def wind(self, ms: int = 1_000) -> None:
         self.ms += ms
@@ -197,17 +201,17 @@ async def service(
     folder: Path,
     flush: FlushRule = "first-assistant",
     environment: dict[str, str] | None = None,
+    hand: HandClock | None = None,
 ) -> AsyncIterator[House]:
     """A service whose agent dir is below `folder`; its queues end with the context."""
-    hand = HandClock()
+    hand = hand or HandClock()
     files = FaultyFiles()
     environment = environment or {}
-    ids = count(1)
     places = Places(str(folder / "agent"), str(folder), environment, read_text)
     stores = Stores(JsonlStore(files), MemoryStore())
     with anyio.fail_after(60):
         async with open_sessions(
-            stores, places, hand.clock, lambda: f"session-{next(ids)}", flush
+            stores, places, hand.clock, hand.new_session_id, flush
         ) as sessions:
             yield House(sessions, folder, hand, files, flush, environment)
 
