@@ -90,18 +90,20 @@ class RawClient:
 @contextmanager
 def daemon() -> Iterator[tuple[str, int]]:
     """The socket and the process id of a daemon that runs until the block ends."""
-    with tempfile.TemporaryDirectory(prefix="pisessiond-bench-") as folder:
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pisessiond-bench-"))
         path = f"{folder}/socket"
+        errors = stack.enter_context(Path(folder, "errors").open("w+"))
         process = subprocess.Popen(
             [*_SERVE, "--socket", path, "--agent-dir", f"{folder}/agent"],
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=errors,
         )
         try:
             deadline = time.monotonic() + START_SECONDS
             while not _accepts(path):
-                assert process.poll() is None, "the daemon ended at once"
+                assert process.poll() is None, Path(errors.name).read_text()
                 assert time.monotonic() < deadline, "the daemon did not begin to listen"
                 time.sleep(0.01)
             yield path, process.pid
