@@ -55,39 +55,30 @@ def replace_members(
 ) -> bytes:
     """The object with members set (new ones last, as JavaScript adds them) or removed.
 
-    `values` are JSON texts. White space around the object is dropped.
+    `values` are JSON texts. White space around the object is dropped, and that in front of a
+    removed member goes with it.
     """
     text = text.strip(_WHITE)
-    kept = members(text)
-    last = {member.name: position for position, member in enumerate(kept)}
-    pieces = []
-    for position, member in enumerate(kept):
-        if member.name in removed:
-            continue
-        piece = text[member.start : member.end]
-        if member.name in values and last[member.name] == position:
-            piece = text[member.start : member.value] + values[member.name]
-        pieces.append(piece)
-    pieces.extend(
-        b'"' + name.encode() + b'":' + value for name, value in values.items() if name not in last
-    )
-    if removed.isdisjoint(last) and all(name in last for name in values):
-        return _splice(text, kept, last, values)
-    return b"{" + b",".join(pieces) + b"}"
-
-
-def _splice(
-    text: bytes, kept: list[Member], last: Mapping[str, int], values: Mapping[str, bytes]
-) -> bytes:
-    """Exchange values in place, so that even the white space between members stays."""
-    pieces = []
-    position = 0
-    for at in sorted(last[name] for name in values):
-        member = kept[at]
-        pieces += [text[position : member.value], values[member.name]]
-        position = member.end
-    pieces.append(text[position:])
-    return b"".join(pieces)
+    found = members(text)
+    last = {member.name: position for position, member in enumerate(found)}
+    pieces: list[bytes] = []
+    # What stands before a member: the brace, or the comma and white space after the one before.
+    before = text[: found[0].start] if found else b"{"
+    for position, member in enumerate(found):
+        if member.name not in removed:
+            is_set = member.name in values and last[member.name] == position
+            piece = text[member.start : member.end]
+            if is_set:
+                piece = text[member.start : member.value] + values[member.name]
+            pieces += [before, piece]
+            before = b""
+        if position + 1 < len(found) and (pieces or member.name not in removed):
+            before = text[member.end : found[position + 1].start]
+    for name, value in values.items():
+        if name not in last:
+            pieces += [b"," if pieces else before, b'"' + name.encode() + b'":' + value]
+    pieces = pieces or [before]
+    return b"".join(pieces) + text[found[-1].end if found else -1 :]
 
 
 def member_value(text: bytes, name: str) -> bytes | None:
