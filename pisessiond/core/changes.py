@@ -213,7 +213,7 @@ class Draft:
 
     def compact(self, preparation: CompactionPreparation, summary: str) -> NewEntry:
         """Add the compaction that was prepared, with a summary that was written elsewhere."""
-        system = self.session.sizes.system_at(self.session.leaf).message()
+        system = preparation.system.message()
         if system is not None:
             system = {**system, "timestamp": date_ms(self._timestamp)}
         members = compaction_entry(

@@ -17,11 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Final
 
 from pisessiond.core.errors import NothingToCompact
 from pisessiond.core.file_operations import FileOperations
 from pisessiond.core.projection import Message, ProjectedEntry, entry_messages
+from pisessiond.core.system_state import EMPTY, SystemState, replay
 from pisessiond.core.tokens import estimate_tokens
 
 _TURN_START_ROLES: Final = frozenset(
@@ -71,6 +73,8 @@ class CompactionPreparation:
     """The entries that leave the projection, those without a message too, oldest first."""
     kept_entry_ids: tuple[Any, ...]
     """The entries that stay, beginning with the first kept one."""
+    system: SystemState
+    """The system messages of the projection, edits applied, as the compaction carries them on."""
 
 
 def should_compact(tokens: int, window: int, settings: CompactionSettings) -> bool:
@@ -221,6 +225,7 @@ def prepare_compaction(
         settings=settings,
         summarized_entry_ids=tuple(ids[start : cut.first_kept]),
         kept_entry_ids=tuple(ids[cut.first_kept :]),
+        system=reduce(replay, (m for item in projected for m in item.messages), EMPTY),
     )
 
 
