@@ -207,7 +207,7 @@ def test_the_size_at_every_entry_is_served_as_pi_gives_it(
     known = open_file(path)
     ids = list(dict.fromkeys(known.index.ids))
     session = served.client.open(path=str(path))
-    sizes = {}
+    sizes: dict[str, Any] = {}
     for start in range(0, len(ids), MOST):
         sizes |= session.sizes(ids[start : start + MOST])
     session.close()

@@ -10,7 +10,7 @@ from pi's on purpose (see tests/support/differences.py).
 import json
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -38,24 +38,14 @@ class Made:
     """Ids of the entries in file order."""
 
 
-@dataclass
-class _Maker:
-    seed: int
-    repeated: bool = False
-    leafy: bool = False
-    mutated: bool = False
-    ids: list[str] = field(default_factory=list)
-    lines: list[dict[str, Json]] = field(default_factory=list)
-    parents: dict[str, str | None] = field(default_factory=dict)
-    last: str | None = None
+class Values:
+    """Random values as session files hold them."""
 
-    def __post_init__(self) -> None:
-        self.chance = random.Random(self.seed)
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.chance = random.Random(seed)
         self.now = _START
-        # Ids given away later, so that edits may speak of what is still to come.
-        self.coming = [f"{self.chance.randrange(1 << 32):08x}" for _ in range(12)]
-
-    # Values ------------------------------------------------------------------------------------
+        """The time of what is made next, in milliseconds."""
 
     def is_likely(self, share: float) -> bool:
         return self.chance.random() < share
@@ -150,20 +140,10 @@ class _Maker:
             message["timestamp"] = self.now
         return message
 
-    # Entries -----------------------------------------------------------------------------------
+    def user_message(self) -> dict[str, Json]:
+        return {"role": "user", "content": self.content(), "timestamp": self.now}
 
-    def message(self, message: Json) -> dict[str, Json]:
-        if isinstance(message, dict) and "content" in message and self.is_likely(0.04):
-            if self.is_likely(0.5):
-                message["content"] = None
-            else:
-                del message["content"]
-        return {"type": "message", "message": message}
-
-    def user(self) -> dict[str, Json]:
-        return self.message({"role": "user", "content": self.content(), "timestamp": self.now})
-
-    def assistant(self) -> dict[str, Json]:
+    def assistant_message(self) -> dict[str, Json]:
         provider, model = self.chance.choice(_MODELS)
         message: dict[str, Json] = {
             "role": "assistant",
@@ -181,9 +161,9 @@ class _Maker:
             del message["usage"]
         if self.is_likely(0.05):
             del message["provider"]
-        return self.message(message)
+        return message
 
-    def tool_result(self) -> dict[str, Json]:
+    def tool_result_message(self) -> dict[str, Json]:
         message: dict[str, Json] = {
             "role": "toolResult",
             "toolCallId": "call",
@@ -198,9 +178,9 @@ class _Maker:
                 {"id": "2", "name": "read", "arguments": self.arguments(), "status": "ok"},
             ]
             message["nestedCalls"] = {"calls": calls, "complete": True}
-        return self.message(message)
+        return message
 
-    def bash(self) -> dict[str, Json]:
+    def bash_message(self) -> dict[str, Json]:
         message: dict[str, Json] = {
             "role": "bashExecution",
             "command": self.text(5),
@@ -212,11 +192,51 @@ class _Maker:
         }
         if self.is_likely(0.3):
             message["excludeFromContext"] = True
+        return message
+
+    def custom_role_message(self) -> dict[str, Json]:
+        message = {"role": "custom", "customType": "note", "content": self.content()}
+        return {**message, "display": True, "timestamp": self.now}
+
+
+class _Maker(Values):
+    def __init__(
+        self, seed: int, *, repeated: bool = False, leafy: bool = False, mutated: bool = False
+    ) -> None:
+        super().__init__(seed)
+        self.repeated = repeated
+        self.leafy = leafy
+        self.mutated = mutated
+        self.ids: list[str] = []
+        self.lines: list[dict[str, Json]] = []
+        self.parents: dict[str, str | None] = {}
+        self.last: str | None = None
+        # Ids given away later, so that edits may speak of what is still to come.
+        self.coming = [f"{self.chance.randrange(1 << 32):08x}" for _ in range(12)]
+
+    def message(self, message: Json) -> dict[str, Json]:
+        if isinstance(message, dict) and "content" in message and self.is_likely(0.04):
+            if self.is_likely(0.5):
+                message["content"] = None
+            else:
+                del message["content"]
         return {"type": "message", "message": message}
 
+    def user(self) -> dict[str, Json]:
+        return self.message(self.user_message())
+
+    def assistant(self) -> dict[str, Json]:
+        return self.message(self.assistant_message())
+
+    def tool_result(self) -> dict[str, Json]:
+        return self.message(self.tool_result_message())
+
+    def bash(self) -> dict[str, Json]:
+        return {"type": "message", "message": self.bash_message()}
+
     def custom_role(self) -> dict[str, Json]:
-        message = {"role": "custom", "customType": "note", "content": self.content()}
-        return {"type": "message", "message": {**message, "display": True, "timestamp": self.now}}
+        # Without content pi throws over this role.
+        return {"type": "message", "message": self.custom_role_message()}
 
     def unknown_role(self) -> dict[str, Json]:
         message = {"role": "narrator", "content": self.content(), "extra": self.argument()}
@@ -325,8 +345,6 @@ class _Maker:
     def leaf(self) -> dict[str, Json]:
         target = self.chance.choice((None, self.known_id(), self.known_id(), "ffffffff"))
         return {"type": "leaf", "targetId": target}
-
-    # Files -------------------------------------------------------------------------------------
 
     def time(self) -> Json:
         self.now += self.chance.choice((0, 0, 1, 1000))
