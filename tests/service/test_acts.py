@@ -635,6 +635,7 @@ async def test_acts_that_wait_share_a_write_and_keep_their_order(
     assert [body["message"]["content"] for body in written] == [str(n) for n in range(200)]
     assert [body["parentId"] for body in written] == ["a2", *(b["id"] for b in written[:-1])]
     assert house.files.calls["sync_data"] <= 3
+    listener.settle()
     assert [n.id for one in listener.heard for n in one.nodes] == [b["id"] for b in written]
 
 

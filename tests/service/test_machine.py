@@ -396,6 +396,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     async def check(self) -> None:
         session = self.session
+        self.listener.settle()
         assert session.leaf == self.leaf == self.listener.leaf
         assert self.listener.rev == session.rev
         assert self.listener.resets == []

@@ -50,6 +50,16 @@ class HandClock:
         self.ms += ms
 
 
+class _Deaf:
+    """A subscriber that does nothing."""
+
+    def session_changed(self, change: SessionChange) -> None:
+        pass
+
+    def session_reset(self, session: str, reason: str) -> None:
+        pass
+
+
 class Listener:
     """A subscriber that insists on contiguous revisions of one epoch, and keeps what it hears."""
 
@@ -83,8 +93,15 @@ class Listener:
         self.resets.append(reason)
         self._start()
 
+    def settle(self) -> None:
+        """Hear what is held back to be joined: whoever comes in is told from here on."""
+        passer_by = _Deaf()
+        self.session.subscribe(passer_by)
+        self.session.unsubscribe(passer_by)
+
     def take(self) -> list[tuple[str, str]]:
         """Kind and origin (a client's name) of what was heard since the last time."""
+        self.settle()
         heard, self.heard = self.heard, []
         return [
             (one.kind, one.origin if isinstance(one.origin, str) else one.origin.client)
