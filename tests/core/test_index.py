@@ -17,21 +17,7 @@ from pisessiond.core import kinds
 from pisessiond.core.index import NONE, Index, NeedsRebuild, Run
 from pisessiond.core.lines import Head
 from pisessiond.core.tree import Tree
-
-Word = tuple[str, str | None, str]
-
-
-def words(drawing: str) -> list[Word]:
-    found = []
-    for word in drawing.split():
-        word, _, at = word.partition("@")
-        name, _, parent = word.partition("<")
-        found.append((name, parent or None, iso(int(at or 0))))
-    return found
-
-
-def iso(second: int) -> str:
-    return f"2026-11-30T00:{second // 60:02d}:{second % 60:02d}.000Z"
+from tests.support.naive import Word, iso, naive_parents, naive_path, words
 
 
 def head(word: Word) -> Head:
@@ -61,51 +47,6 @@ def load_at_once(drawn: Sequence[Word]) -> Index:
     )
     index.finish()
     return index
-
-
-# The naive tree
-
-
-def naive_parents(drawn: list[Word]) -> tuple[dict[str, str | None], set[tuple[str, str]]]:
-    """Parents by id as section 3 of SESSION-RULES has them, and the flaws."""
-    flaws = set()
-    rows: dict[str, int] = {}
-    for row, (name, _, _) in enumerate(drawn):
-        if name in rows:
-            flaws.add(("duplicateId", name))
-        rows[name] = row
-    parents: dict[str, str | None] = {}
-    for name, row in rows.items():
-        parent = drawn[row][1]
-        if parent is not None and parent not in rows:
-            flaws.add(("orphan", name))
-            parent = None
-        parents[name] = parent
-    for name in sorted(rows, key=rows.__getitem__):
-        members = cycle_of(name, parents)
-        if members:
-            first = min(members, key=rows.__getitem__)
-            flaws.add(("cycle", first))
-            parents[first] = None
-    return parents, flaws
-
-
-def cycle_of(name: str, parents: dict[str, str | None]) -> list[str]:
-    """The members of the cycle that the way up from here ends in."""
-    seen: list[str] = []
-    at: str | None = name
-    while at is not None and at not in seen:
-        seen.append(at)
-        at = parents[at]
-    return seen[seen.index(at) :] if at is not None else []
-
-
-def naive_path(name: str | None, parents: dict[str, str | None]) -> list[str]:
-    path = []
-    while name is not None:
-        path.append(name)
-        name = parents[name]
-    return path[::-1]
 
 
 def check(drawing: str, flaws: str = "") -> Index:

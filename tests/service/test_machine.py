@@ -25,61 +25,12 @@ from hypothesis.stateful import (
 from pisessiond.core.compaction import CompactionSettings, prepare_compaction
 from pisessiond.core.errors import NothingToCompact
 from pisessiond.core.projection import project
-from pisessiond.core.system_state import replay_all
-from pisessiond.core.tokens import estimate_tokens, usage_tokens
 from pisessiond.service.open_session import OpenSession
 from tests.support.loop import Loop
+from tests.support.naive import naive_branch, naive_messages, naive_selection, naive_size
 from tests.support.service import ME, Entry, House, Listener, foreign, in_file, service
 
 TEXTS = st.sampled_from(["", "hi", "x" * 50, "🙂 ü", "long " * 30])
-
-
-def naive_branch(entries: list[Entry], leaf: str | None) -> list[Entry]:
-    by_id = {entry["id"]: entry for entry in entries}
-    branch = []
-    while leaf is not None:
-        branch.append(by_id[leaf])
-        leaf = by_id[leaf]["parentId"]
-    return branch[::-1]
-
-
-def naive_selection(branch: list[Entry]) -> list[Entry]:
-    """What the newest compaction leaves, it first (SESSION-RULES 4.3)."""
-    at = max((i for i, e in enumerate(branch) if e["type"] == "compaction"), default=None)
-    if at is None:
-        return branch
-    ids = [entry["id"] for entry in branch[:at]]
-    first = branch[at]["firstKeptEntryId"]
-    kept = branch[ids.index(first) : at] if first in ids else []
-    return [branch[at], *(e for e in kept if not is_system(e)), *branch[at + 1 :]]
-
-
-def is_system(entry: Entry) -> bool:
-    return bool(entry["type"] == "message" and entry["message"]["role"] == "system")
-
-
-def naive_messages(branch: list[Entry]) -> list[Entry]:
-    return [m for item in project(naive_selection(branch)) for m in item.messages]
-
-
-def naive_size(branch: list[Entry]) -> tuple[int, int | None]:
-    """Estimated and measured (SESSION-RULES section 5)."""
-    messages = naive_messages(branch)
-    system = replay_all(messages).message()
-    estimated = sum(estimate_tokens(m) for m in messages if m["role"] != "system")
-    estimated += estimate_tokens(system) if system else 0
-    barrier = max(
-        (i for i, e in enumerate(branch) if e["type"] in ("compaction", "context_edit")), default=-1
-    )
-    for at in range(len(branch) - 1, barrier, -1):
-        entry = branch[at]
-        usage = usage_tokens(entry["message"]) if entry["type"] == "message" else None
-        if usage is not None:
-            after = sum(
-                estimate_tokens(m) for item in project(branch[at + 1 :]) for m in item.messages
-            )
-            return estimated, usage + after
-    return estimated, None
 
 
 def naive_tree(entries: list[Entry], leaf: str | None) -> list[str]:
