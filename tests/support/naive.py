@@ -104,15 +104,18 @@ def naive_size(branch: list[Entry]) -> tuple[int, int | None]:
     system = replay_all(messages).message()
     estimated = sum(estimate_tokens(m) for m in messages if m["role"] != "system")
     estimated += estimate_tokens(system) if system else 0
+    place = {entry["id"]: at for at, entry in enumerate(branch)}
     barrier = max(
-        (i for i, e in enumerate(branch) if e["type"] in ("compaction", "context_edit")), default=-1
+        (at for at, e in enumerate(branch) if e["type"] in ("compaction", "context_edit")),
+        default=-1,
     )
-    for at in range(len(branch) - 1, barrier, -1):
-        entry = branch[at]
-        usage = usage_tokens(entry["message"]) if entry["type"] == "message" else None
-        if usage is not None:
-            after = sum(
-                estimate_tokens(m) for item in project(branch[at + 1 :]) for m in item.messages
-            )
-            return estimated, usage + after
+    after = 0
+    for item in reversed(project(naive_selection(branch))):
+        if place[item.entry["id"]] <= barrier:
+            break
+        for message in reversed(item.messages):
+            usage = usage_tokens(message)
+            if usage is not None:
+                return estimated, usage + after
+            after += estimate_tokens(message)
     return estimated, None
