@@ -7,7 +7,7 @@ one, another epoch or a reset open the session again.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from pisessiond.client import answers
 from pisessiond.client.answers import EntryId
@@ -43,10 +43,8 @@ class Update:
     @classmethod
     def of_opening(cls, opened: answers.OpenResult) -> Update:
         """The step that opening again made: the changes since then, or a snapshot."""
-        # Deltas come with a later protocol; until then there is no such member.
-        extra = cast(dict[str, Any], opened)
-        is_delta = opened["mode"] == "deltas" and "changes" in extra
-        changes = tuple(extra["changes"]) if is_delta else ()
+        is_delta = opened["mode"] == "deltas"
+        changes = tuple(opened.get("changes", ()))
         snapshot = None if is_delta else opened
         return cls(opened["rev"], changes, opened["leaf"], opened["contextSize"], snapshot)
 

@@ -11,7 +11,6 @@ from pisessiond.protocol.wire import (
     EntryId,
     JsonObject,
     LeafMutationParams,
-    SessionMutationParams,
     WireModel,
 )
 
@@ -118,7 +117,7 @@ class CompactResult(Done):
     """With `dryRun`."""
 
 
-class ForkParams(SessionMutationParams):
+class ForkParams(LeafMutationParams):
     """A new session from the path to an entry, or with `cwd` and no `entry` from all entries."""
 
     entry: EntryId | None = None
@@ -131,7 +130,7 @@ class ForkParams(SessionMutationParams):
     """Not served by this daemon yet: true is refused."""
 
 
-class CloneParams(SessionMutationParams):
+class CloneParams(LeafMutationParams):
     """A new session holding the active branch."""
 
 
@@ -146,6 +145,8 @@ class ForkResult(Done):
     """Nothing on disk yet."""
     editor_text: str | None = None
     """Text of the user message forked before, for the prompt."""
+    source_rev: int = 0
+    """The source's revision in which its subscribers are told of the fork."""
 
 
 class LabelParams(LeafMutationParams):

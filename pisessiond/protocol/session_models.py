@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, StrictBool, StrictStr, model_validator
 
-from pisessiond.protocol.values import ContextSize, Problem
+from pisessiond.protocol.values import Change, ContextSize, Problem
 from pisessiond.protocol.wire import (
     MAX_LISTED,
     EntryId,
@@ -72,7 +72,8 @@ class OpenParams(ReadParams):
     latest: Latest | None = None
     """The newest session of a folder."""
     since: Position | None = None
-    """What the client has seen already; this daemon answers with a snapshot in any case."""
+    """What the client has seen already; where the daemon still has all that came after it, it
+    answers in mode `deltas`."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> OpenParams:
@@ -107,11 +108,23 @@ class OpenResult(WireModel):
     entry_count: int
     """Entries in the tree."""
     mode: Literal["snapshot", "deltas"]
-    """Whether this is a whole, or changes since what the client knew."""
+    """snapshot: read the session anew. deltas: apply `changes` to what you have; `base` is the
+    revision of `since`."""
+    base: int = 0
+    """In mode `deltas`: the revision before `changes`."""
+    changes: list[Change] = Field(default_factory=list)
+    """In mode `deltas`: what happened since, in order."""
     context_size: ContextSize | None
     """At the leaf; null while sizes are still being counted."""
     problems: list[Problem]
     """What in the file could not be taken as it stands."""
+
+
+class SyncParams(ReadParams):
+    """Which session to catch up with."""
+
+    session: StrictStr | None = None
+    """A handle; absent: every session this connection is subscribed to."""
 
 
 class CloseParams(ReadParams):

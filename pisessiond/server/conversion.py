@@ -54,7 +54,8 @@ def _from_service(error: service.ServiceError) -> RpcError:
         case service.InvalidRequest():
             return RpcError("InvalidParams", f"Invalid parameter {message}", path=error.path)
         case service.ReadOnly():
-            return RpcError("ReadOnly", message)
+            owner = {} if error.owner is None else {"owner": error.owner}
+            return RpcError("ReadOnly", message, **owner)
         case service.Unreadable():
             return RpcError("Unreadable", message)
         case service.Degraded():
@@ -166,10 +167,12 @@ def _origin(given: types.AnyOrigin) -> values.Origin:
     return made
 
 
-def open_result(given: types.Snapshot) -> session_models.OpenResult:
-    """How a session stands at the moment of subscribing."""
+def open_result(
+    given: types.Snapshot, since: session_models.Position | None
+) -> session_models.OpenResult:
+    """How a session stands at the moment of subscribing, and what the client has missed."""
     size = given.context_size
-    return session_models.OpenResult(
+    made = session_models.OpenResult(
         session=given.session,
         path=given.path,
         header=given.header,
@@ -185,6 +188,11 @@ def open_result(given: types.Snapshot) -> session_models.OpenResult:
         context_size=context_size(size) if size else None,
         problems=problems(given.problems),
     )
+    if given.missed is not None and since is not None:
+        made.mode = "deltas"
+        made.base = since.rev
+        made.changes = [_change(one) for step in given.missed for one in step.changes]
+    return made
 
 
 def listed_session(given: types.ListedSession) -> session_models.ListedSession:

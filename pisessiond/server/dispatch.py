@@ -70,6 +70,7 @@ _ROWS: Final = (
     _bind(methods.CREATE, sessions.create),
     _bind(methods.OPEN, sessions.open_session),
     _bind(methods.CLOSE, sessions.close),
+    _bind(methods.SYNC, sessions.sync),
     _bind(methods.LIST, sessions.list_sessions),
     _bind(methods.TREE, tree.tree),
     _bind(methods.ENTRIES, tree.entries),

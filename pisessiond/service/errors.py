@@ -65,9 +65,11 @@ class InvalidRequest(ServiceError):
 class ReadOnly(ServiceError):
     """The session can be read but not written."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, owner: str | None = None) -> None:
         super().__init__(f"This session is read-only: {reason}")
         self.reason = reason
+        self.owner = owner
+        """Which other process of ours writes to it; None when that is not the reason."""
 
 
 class Unreadable(ServiceError):

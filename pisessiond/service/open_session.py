@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+import anyio
 from msgspec import UNSET, UnsetType
 
 from pisessiond.core import kinds
@@ -26,7 +27,7 @@ from pisessiond.core.session import Session
 from pisessiond.service import reading
 from pisessiond.service.errors import InvalidRequest, LeafMoved
 from pisessiond.service.nodes import make_nodes, make_size
-from pisessiond.service.session_queue import Act, Plan, SessionQueue
+from pisessiond.service.session_queue import Plan, SessionQueue
 from pisessiond.service.types import (
     Appended,
     Compacted,
@@ -37,6 +38,7 @@ from pisessiond.service.types import (
     EntriesPage,
     Forked,
     Navigated,
+    Node,
     Origin,
     Stats,
     TreePage,
@@ -266,36 +268,50 @@ class OpenSession(SessionQueue):
         position: Literal["before", "at"] | None,
         cwd: str | None,
         origin: Origin,
+        base_leaf: BaseLeaf = UNSET,
     ) -> Forked:
         """Begin a new session from the path to an entry, or of everything in another `cwd`.
+
+        Cancelling ends it as long as nothing has been written; afterwards it is answered.
 
         Raises:
             InvalidEntry: it was to begin before something that is no user message.
             InvalidRequest: a position was given without an entry.
+            LeafMoved: the leaf is not `base_leaf`.
+            Busy: another long operation runs.
         """
         if entry is None and position == "before":
             raise InvalidRequest("position", "before needs an entry.")
-        if entry is None and cwd is not None:
-            lines = await self.ask(all_lines)
-            return await self._begin(lines, cwd, None, origin)
-        end = entry if entry is not None else self.leaf
-        row = self.session.row_of(end)
-        where = position or ("before" if entry is not None else "at")
-        text = None
-        if where == "before":
-            if self.session.index.kind[row] != kinds.USER:
-                raise InvalidEntry("only a user message can be forked before; say at", "position")
-            body = await self.ask(lambda session: session.entry(session.row_of(end)))
-            point = fork_point(self.session, self.session.row_of(end), body, where)
-            end, text = self.session.id_of(point.row), point.editor_text
-        lines = await self.ask(
-            lambda session: branch_lines(session, session.row_of(end), self._free_id)
-        )
-        return await self._begin(lines, cwd, text, origin)
+        draft = Draft(self.session, self.clock.new_id, self.clock.now_iso())
+        if base_leaf is not UNSET and not draft.is_leaf_since(base_leaf):
+            raise LeafMoved(self.leaf, self.rev)
+        with self.operation("fork", origin.client):
+            if entry is None and cwd is not None:
+                return await self._begin(await self.ask(all_lines), cwd, None, origin)
+            end, text = await self._fork_end(entry, position)
+            lines = await self.ask(
+                lambda session: branch_lines(session, session.row_of(end), self._free_id)
+            )
+            return await self._begin(lines, cwd, text, origin)
 
-    async def clone(self, *, origin: Origin) -> Forked:
-        """Begin a new session that holds the active branch."""
-        return await self.fork(None, position="at", cwd=None, origin=origin)
+    async def _fork_end(
+        self, entry: EntryId | None, position: Literal["before", "at"] | None
+    ) -> tuple[EntryId | None, str | None]:
+        """The entry a fork ends at, and the text of the message it stands before."""
+        if entry is None:
+            return self.leaf, None
+        row = self.session.row_of(entry)
+        if position == "at":
+            return entry, None
+        if self.session.index.kind[row] != kinds.USER:
+            raise InvalidEntry("only a user message can be forked before; say at", "position")
+        body = await self.ask(lambda session: session.entry(session.row_of(entry)))
+        point = fork_point(self.session, self.session.row_of(entry), body, "before")
+        return self.session.id_of(point.row), point.editor_text
+
+    async def clone(self, *, origin: Origin, base_leaf: BaseLeaf = UNSET) -> Forked:
+        """Begin a new session that holds the active branch; see `fork`."""
+        return await self.fork(None, position="at", cwd=None, origin=origin, base_leaf=base_leaf)
 
     def _free_id(self, is_taken: Any) -> str:
         while True:
@@ -313,9 +329,10 @@ class OpenSession(SessionQueue):
             parent_session=self.path,
             folder=None if cwd else self.path,
         )
-        handle, path, unsaved = await self.nursery.begin(new)
+        with anyio.CancelScope(shield=True):
+            handle, path, unsaved = await self.nursery.begin(new)
         self.tell_fork(handle, path, origin)
-        return Forked(handle, path, unsaved, text)
+        return Forked(handle, path, unsaved, text, self.rev)
 
     # Questions ---------------------------------------------------------------------------------
 
@@ -407,11 +424,13 @@ class OpenSession(SessionQueue):
         await self.look()
         return tuple(self.session.problems)
 
-    async def nodes(self, entries: Sequence[EntryId]) -> Any:
-        """Nodes of some entries."""
+    async def nodes(self, entries: Sequence[EntryId]) -> tuple[Node, ...]:
+        """These entries as trees show them now."""
         return await self.ask(
             lambda session: make_nodes(session, [session.row_of(entry) for entry in entries])
         )
 
-
-__all__ = ["Act", "NewSession", "Nursery", "OpenSession"]
+    async def line_numbers(self, entries: Sequence[EntryId]) -> dict[EntryId, int]:
+        """Where these entries stand in the file, in lines counted from 1."""
+        line = self.session.index.line
+        return {entry: line[self.session.row_of(entry)] for entry in entries}

@@ -12,8 +12,10 @@ If another program wrote first, its lines are taken in and the acts are decided 
 
 from __future__ import annotations
 
+import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -31,7 +33,9 @@ from pisessiond.core.index import NONE, NeedsRebuild
 from pisessiond.core.lines import EntryId
 from pisessiond.core.problems import Problem
 from pisessiond.core.session import BodyMismatch, Session
+from pisessiond.service.announcing import Announcer, RingBudget
 from pisessiond.service.errors import (
+    Busy,
     FileChanged,
     LeafMoved,
     ReadOnly,
@@ -49,16 +53,18 @@ from pisessiond.service.types import (
     ContextSize,
     Node,
     Origin,
-    SessionChange,
     Snapshot,
     Subscriber,
 )
-from pisessiond.storage.base import SessionLog, StoredLine
+from pisessiond.storage.base import Claim, Claims, NoClaims, SessionLog, StoredLine
 
 T = TypeVar("T")
 
 _BATCH = 256
 """Acts that share one write at most."""
+
+_ROW_BYTES = 400
+"""What one entry costs in the index, ids and sizes included; measured on 100,000."""
 
 _SLICE = 512
 """Entries sized in one go while the rest of the daemon waits for its turn; some 2 ms."""
@@ -114,6 +120,12 @@ class Clock:
     now_iso: Callable[[], str]
     new_id: Callable[[], str]
     next_epoch: Callable[[], str]
+    monotonic: Callable[[], float] = time.monotonic
+    """Seconds that only grow."""
+    claims: Claims = field(default_factory=NoClaims)
+    """Where this process says which files it writes to."""
+    rings: RingBudget = field(default_factory=RingBudget)
+    """What the deltas kept for all sessions may take together."""
 
 
 class SessionQueue:
@@ -123,10 +135,8 @@ class SessionQueue:
         self.handle = handle
         self.flush = flush
         self.clock = clock
-        self.epoch = clock.next_epoch()
-        self.rev = 1
+        self.news = Announcer(handle, clock.next_epoch, clock.monotonic, clock.rings)
         self.last_external: str | None = None
-        self.subscribers: dict[Subscriber, None] = {}
         self.is_gone = False
         self._adopt(loaded)
         self._acts: deque[Act] = deque()
@@ -136,12 +146,34 @@ class SessionQueue:
         """Questions at work in workers."""
         self._quiet = anyio.Event()
         self._client_moved = False
+        self.claim: Claim | None = None
+        """Held from the first write on."""
+        self.last_used = clock.monotonic()
+        self._operation: tuple[str, str] | None = None
+        """What runs long here, and whose it is."""
         self.ended = anyio.Event()
         """Set when `run` is over."""
         self._tasks: anyio.abc.TaskGroup | None = None
         self._sizing_error: Exception | None = None
         self._lock = anyio.Lock()
         """Held by whoever changes the session or uses the log for more than reading lines."""
+
+    async def _claim(self) -> None:
+        """Become the one process of ours that writes to the file.
+
+        Raises:
+            ReadOnly: another one is.
+        """
+        path = self.path
+        if self.claim is None and path is not None:
+            self.claim = await in_worker(lambda: self.clock.claims.claim(path))
+
+    def close(self) -> None:
+        """Give back what is held for a session that leaves memory."""
+        self.log.close()
+        if self.claim is not None:
+            self.claim.release()
+            self.claim = None
 
     def _adopt(self, loaded: Loaded) -> None:
         self.session: Session = loaded.session
@@ -152,6 +184,19 @@ class SessionQueue:
     def path(self) -> str | None:
         """Its real path, the planned one while unsaved; None in memory only."""
         return self.log.path
+
+    @property
+    def epoch(self) -> str:
+        return self.news.epoch
+
+    @property
+    def rev(self) -> int:
+        return self.news.rev
+
+    @property
+    def subscribers(self) -> Collection[Subscriber]:
+        """Who hears of its changes."""
+        return self.news.subscribers
 
     @property
     def leaf(self) -> EntryId | None:
@@ -168,16 +213,23 @@ class SessionQueue:
 
     # Subscribing -------------------------------------------------------------------------------
 
-    def subscribe(self, subscriber: Subscriber) -> Snapshot:
-        """Tell `subscriber` of every later change; the snapshot is of this very moment."""
-        self.subscribers[subscriber] = None
-        return self.snapshot()
+    def subscribe(self, subscriber: Subscriber, since: tuple[str, int] | None = None) -> Snapshot:
+        """Tell `subscriber` of every later change; the snapshot is of this very moment.
+
+        Args:
+            subscriber: who is told.
+            since: the epoch and revision it knows; the snapshot then carries what it missed,
+                where that is still kept.
+        """
+        self.news.subscribe(subscriber)
+        return self.snapshot(since)
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
-        self.subscribers.pop(subscriber, None)
+        self.news.unsubscribe(subscriber)
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self, since: tuple[str, int] | None = None) -> Snapshot:
         session = self.session
+        missed = self.news.since(*since) if since is not None else None
         return Snapshot(
             session=self.handle,
             path=self.path,
@@ -192,6 +244,7 @@ class SessionQueue:
             entry_count=session.index.count,
             context_size=self.leaf_size(),
             problems=tuple(session.problems),
+            missed=tuple(missed) if missed is not None else None,
         )
 
     def leaf_size(self) -> ContextSize | None:
@@ -203,28 +256,36 @@ class SessionQueue:
 
     def tell_fork(self, session: str, path: str | None, origin: Origin) -> None:
         """Tell everyone that a new session was begun from this one."""
-        base = self.rev
-        self.rev += 1
-        self._publish(base, [Change("fork", origin, details={"session": session, "path": path})])
+        self._tell([Change("fork", origin, details={"session": session, "path": path})])
 
-    def _publish(self, base: int, changes: Sequence[Change]) -> None:
-        change = SessionChange(
-            session=self.handle,
-            epoch=self.epoch,
-            base=base,
-            rev=self.rev,
-            changes=tuple(changes),
-            leaf=self.leaf,
-            context_size=self.leaf_size(),
-        )
-        for subscriber in list(self.subscribers):
-            subscriber.session_changed(change)
+    def _tell(self, changes: Sequence[Change], steps: int = 1) -> None:
+        self.news.tell(changes, self.leaf, self.leaf_size(), steps)
 
-    def _reset(self, reason: str) -> None:
-        self.epoch = self.clock.next_epoch()
-        self.rev = 1
-        for subscriber in list(self.subscribers):
-            subscriber.session_reset(self.handle, reason)
+    @contextmanager
+    def operation(self, name: str, client: str) -> Iterator[None]:
+        """Hold the slot for what takes long, so that it is not begun twice at once.
+
+        Raises:
+            Busy: another operation holds it.
+        """
+        if self._operation is not None:
+            raise Busy(*self._operation)
+        self._operation = (name, client)
+        try:
+            yield
+        finally:
+            self._operation = None
+
+    @property
+    def weight(self) -> int:
+        """About what it takes in memory, in bytes."""
+        return _ROW_BYTES * len(self.session.index) + self.news.kept_bytes
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody hears of it, nothing waits and nothing runs; it may leave memory."""
+        at_work = self._acts or self._questions or self._operation or self._lock.locked()
+        return not (self.subscribers or at_work or self.is_unsaved)
 
     # Working -----------------------------------------------------------------------------------
 
@@ -233,6 +294,7 @@ class SessionQueue:
         try:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
+                tasks.start_soon(self.news.run)
                 tasks.start_soon(self._size_all)
                 while True:
                     if not self._acts:
@@ -242,6 +304,8 @@ class SessionQueue:
         finally:
             self.ended.set()
             self._sized.set()
+            self.news.close()
+            self.close()
             while self._acts:
                 self._acts.popleft().fail(SessionNotFound(self.handle))
 
@@ -260,6 +324,7 @@ class SessionQueue:
         with anyio.CancelScope(shield=True):
             try:
                 async with self._lock:
+                    await self._claim()
                     await self._commit(batch)
             except Exception as error:  # noqa: BLE001 - whatever it is, the queue goes on
                 for act in batch:
@@ -380,9 +445,7 @@ class SessionQueue:
             stored = outcome.lines
         await self._take_in(accepted, draft, stored)
         if was_unsaved and not self.is_unsaved:
-            base = self.rev
-            self.rev += 1
-            self._publish(base, [Change("save", accepted[-1].origin, details={"path": self.path})])
+            self._tell([Change("save", accepted[-1].origin, details={"path": self.path})])
         return True
 
     async def _take_in(self, accepted: list[Act], draft: Draft, stored: list[StoredLine]) -> None:
@@ -409,14 +472,13 @@ class SessionQueue:
         for act in accepted:
             plan = act.plan
             assert plan is not None
-            base = self.rev
             moved = self.session.leaf_id != act.leaf
             self.session.leaf = self.session.row_of(act.leaf)
             self._early_size = None
             self._client_moved = self._client_moved or _is_move(act, plan)
             if act.entries or moved:
-                self.rev += max(len(act.entries), 1)
-                self._publish(base, [Change(plan.kind, act.origin, self._nodes(act), plan.details)])
+                change = Change(plan.kind, act.origin, self._nodes(act), plan.details)
+                self._tell([change], steps=max(len(act.entries), 1))
             act.rev = self.rev
             act.done.set()
 
@@ -450,13 +512,11 @@ class SessionQueue:
         nodes = tuple(foreign_node(session, row, line) for row, line in taken if row is not None)
         if not nodes and not new_problems:
             return
-        base = self.rev
-        self.rev += max(len(nodes), 1)
         self._early_size = None
         change = Change("append" if nodes else "problem", EXTERNAL, nodes)
         if new_problems:
             change.details["problems"] = new_problems
-        self._publish(base, [change])
+        self._tell([change], steps=max(len(nodes), 1))
 
     async def look(self) -> None:
         """Take in what other programs wrote since the file was last looked at."""
@@ -471,6 +531,11 @@ class SessionQueue:
             if foreign:
                 await self._take_in_foreign(foreign)
 
+    async def catch_up(self) -> None:
+        """Take in what other programs wrote, and send what was being joined: `session/sync`."""
+        await self.look()
+        self.news.flush()
+
     async def _reload(self, reason: str, *, keep_leaf: bool = False) -> None:
         """Read the session anew and begin a new epoch, at the file's leaf or at ours.
 
@@ -482,7 +547,7 @@ class SessionQueue:
             loaded = await in_worker(lambda: load(log))
         except Exception as error:
             self.is_gone = True
-            self._reset("gone")
+            self.news.reset("gone")
             raise FileChanged("it is gone or no session any more") from error
         self._adopt(loaded)
         if keep_leaf:
@@ -493,7 +558,7 @@ class SessionQueue:
         self._sized = anyio.Event()
         if self._tasks is not None:
             self._tasks.start_soon(self._size_all)
-        self._reset(reason)
+        self.news.reset(reason)
 
     def _keep_leaf(self, leaf: EntryId | None) -> None:
         row = self.session.index.find(leaf) if leaf is not None else NONE
@@ -534,7 +599,7 @@ class SessionQueue:
         if self.session is session:
             self._sized.set()
             if session.index.count:
-                self._publish(self.rev, [])
+                self._tell([], steps=0)
 
     async def _let_questions_pass(self) -> None:
         """Wait, for a while, until no question is at work: workers share one interpreter."""
@@ -560,13 +625,13 @@ class SessionQueue:
         """Answer a question that reads bodies, in a worker; once more if the file had changed."""
         self._questions += 1
         try:
-            return await in_worker(lambda: question(self.session))
+            return await in_worker(lambda: question(self.session), abandon=True)
         except BodyMismatch:
             session = self.session
             async with self._lock:
                 if self.session is session:
                     await self._reload("rewritten")
-            return await in_worker(lambda: question(self.session))
+            return await in_worker(lambda: question(self.session), abandon=True)
         finally:
             self._questions -= 1
             if not self._questions:

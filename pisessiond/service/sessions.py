@@ -31,6 +31,15 @@ from pisessiond.storage.base import SessionLog, SessionStore
 
 NewSessionId = Callable[[], str]
 
+IDLE_SECONDS = 600.0
+"""How long a session that nobody has open stays in memory."""
+
+ROOM_SECONDS = 30.0
+"""How often it is looked for sessions that may leave memory."""
+
+MEMORY_BUDGET = 256 << 20
+"""Bytes that sessions may take together before idle ones leave, least used first."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stores:
@@ -62,6 +71,7 @@ class Sessions:
         self._by_path: dict[str, OpenSession] = {}
         self._opening: dict[str, anyio.Event] = {}
         self._finder = Finder(stores.jsonl, places)
+        self._budget = MEMORY_BUDGET
 
     @property
     def open_sessions(self) -> Sequence[OpenSession]:
@@ -80,6 +90,7 @@ class Sessions:
         if found.is_gone:
             self._forget(found)
             raise SessionNotFound(session)
+        found.last_used = self._clock.monotonic()
         return found
 
     async def create(
@@ -145,6 +156,7 @@ class Sessions:
         return await self._open_path(real)
 
     async def _refreshed(self, opened: OpenSession) -> OpenSession:
+        opened.last_used = self._clock.monotonic()
         try:
             await opened.look()
         except FileChanged as error:
@@ -234,7 +246,30 @@ class Sessions:
         if path is not None:
             self._by_path[path] = opened
         self._tasks.start_soon(opened.run)
+        self.make_room(keep=opened)
         return opened
+
+    def make_room(self, keep: OpenSession | None = None) -> None:
+        """Let idle sessions leave memory.
+
+        Those not used for long go, and beyond the budget the others, least used first. Nothing is
+        lost: they are read again when they are asked for.
+        """
+        now = self._clock.monotonic()
+        idle = [s for s in self.open_sessions if s.is_idle and s is not keep]
+        idle.sort(key=lambda s: s.last_used)
+        excess = sum(s.weight for s in self.open_sessions) - self._budget
+        for opened in idle:
+            if excess <= 0 and now - opened.last_used < IDLE_SECONDS:
+                break
+            excess -= opened.weight
+            self._forget(opened)
+
+    async def keep_room(self) -> None:
+        """Call `make_room` now and then, until cancelled."""
+        while True:
+            await anyio.sleep(ROOM_SECONDS)
+            self.make_room()
 
     def _forget(self, opened: OpenSession) -> None:
         self._by_handle.pop(opened.handle, None)
@@ -281,5 +316,7 @@ async def open_sessions(
 ) -> AsyncIterator[Sessions]:
     """The sessions of a daemon; leaving the context ends every session's queue."""
     async with anyio.create_task_group() as tasks:
-        yield Sessions(stores, places, clock, new_session_id, flush, tasks)
+        sessions = Sessions(stores, places, clock, new_session_id, flush, tasks)
+        tasks.start_soon(sessions.keep_room)
+        yield sessions
         tasks.cancel_scope.cancel()

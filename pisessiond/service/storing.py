@@ -19,6 +19,7 @@ from pisessiond.service.errors import (
     Unreadable,
 )
 from pisessiond.storage import errors as store_errors
+from pisessiond.storage.base import Claimed
 
 T = TypeVar("T")
 
@@ -26,14 +27,19 @@ _WORKERS = anyio.CapacityLimiter(math.inf)
 """Not bounded here: each session has one writer, and the requests in flight are bounded."""
 
 
-async def in_worker(work: Callable[[], T]) -> T:
-    """Run blocking work in a thread; a store's failure comes out as the service's own."""
+async def in_worker(work: Callable[[], T], *, abandon: bool = False) -> T:
+    """Run blocking work in a thread; a store's failure comes out as the service's own.
+
+    Args:
+        work: what blocks.
+        abandon: a cancelled caller need not wait for it to end; for work that changes nothing.
+    """
 
     def guarded() -> T:
         with store_failures():
             return work()
 
-    return await anyio.to_thread.run_sync(guarded, limiter=_WORKERS)
+    return await anyio.to_thread.run_sync(guarded, limiter=_WORKERS, abandon_on_cancel=abandon)
 
 
 @contextmanager
@@ -50,6 +56,8 @@ def store_failures() -> Iterator[None]:
     """
     try:
         yield
+    except Claimed as error:
+        raise ReadOnly(str(error), error.owner) from error
     except store_errors.NoSuchSession as error:
         raise SessionNotFound(error.path) from error
     except store_errors.Unreadable as error:

@@ -149,6 +149,8 @@ class Snapshot:
     entry_count: int
     context_size: ContextSize | None
     problems: tuple[Problem, ...]
+    missed: tuple[SessionChange, ...] | None = None
+    """What happened since the revision the opener knows; None when only a whole will do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +201,8 @@ class Forked:
     path: str | None
     unsaved: bool
     editor_text: str | None = None
+    source_rev: int = 0
+    """The revision of the source in which it is told of the fork."""
 
 
 @dataclass(frozen=True, slots=True)

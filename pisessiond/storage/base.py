@@ -121,3 +121,42 @@ class SessionStore(Protocol):
 
     def list_paths(self, folder: str) -> list[str]:
         """The session files directly in a folder, unsorted; empty when it is not there."""
+
+
+class Claimed(Exception):
+    """Another process of ours has the session file open for writing."""
+
+    def __init__(self, owner: str) -> None:
+        super().__init__(f"another pisessiond ({owner}) has it open for writing.")
+        self.owner = owner
+
+
+class Claim(Protocol):
+    """A held claim."""
+
+    def release(self) -> None:
+        """Let another process have the file; doing so twice is no error."""
+
+
+class Claims(Protocol):
+    """Where session files are claimed."""
+
+    def claim(self, path: str) -> Claim:
+        """The claim on a session file, by its real path.
+
+        Raises:
+            Claimed: another process holds it.
+        """
+
+
+class _NoClaim:
+    def release(self) -> None:
+        return None
+
+
+class NoClaims:
+    """For a process that shares its files with nobody of ours."""
+
+    def claim(self, path: str) -> Claim:
+        del path
+        return _NoClaim()

@@ -23,6 +23,7 @@ TYPED: dict[str, Callable[..., Any]] = {
     "session/create": Client.create,
     "session/list": Client.sessions,
     "session/close": Session.close,
+    "session/sync": Session.sync,
     "session/tree": Session.tree,
     "session/entries": Session.entries,
     "session/context": Session.context,
@@ -74,7 +75,7 @@ def test_a_typed_method_says_the_answer_of_the_table() -> None:
     calls = re.findall(r'self\._call\(\s*(?:answers\.)?(\w+),\s*"([\w/]+)"', text)
     said = {method: answer for answer, method in calls}
     said.pop("session/contextSize")  # one answer of two
-    assert said.pop("session/close") == "dict"
+    assert said.pop("session/close") == said.pop("session/sync") == "dict"
     for method, answer in said.items():
         result = METHODS[method].result
         assert result is not None

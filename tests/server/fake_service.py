@@ -91,15 +91,17 @@ class FakeSession:
     def subscribers(self) -> Collection[Subscriber]:
         return self._subscribers
 
-    def subscribe(self, subscriber: Subscriber) -> Snapshot:
-        self._subscribers.append(subscriber)
-        return self.snapshot()
+    def subscribe(self, subscriber: Subscriber, since: tuple[str, int] | None = None) -> Snapshot:
+        if subscriber not in self._subscribers:
+            self._subscribers.append(subscriber)
+        return self.snapshot(since)
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
         if subscriber in self._subscribers:
             self._subscribers.remove(subscriber)
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self, since: tuple[str, int] | None = None) -> Snapshot:
+        del since
         return Snapshot(
             session=self.handle,
             path=self.path,
@@ -230,10 +232,19 @@ class FakeSession:
         position: Literal["before", "at"] | None,
         cwd: str | None,
         origin: Origin,
+        base_leaf: EntryId | msgspec.UnsetType | None = msgspec.UNSET,
     ) -> Forked:
         return Forked(session=self.handle, path=cwd, unsaved=True, editor_text="text")
 
-    async def clone(self, *, origin: Origin) -> Forked:
+    async def catch_up(self) -> None:
+        return None
+
+    async def clone(
+        self,
+        *,
+        origin: Origin,
+        base_leaf: EntryId | msgspec.UnsetType | None = msgspec.UNSET,
+    ) -> Forked:
         return Forked(session=self.handle, path=None, unsaved=True)
 
     async def label(

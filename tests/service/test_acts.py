@@ -631,6 +631,7 @@ async def test_acts_that_wait_share_a_write_and_keep_their_order(
     async with anyio.create_task_group() as tasks:
         for number in range(200):
             tasks.start_soon(append_text, talk, str(number))
+    talk.news.flush()
     written = in_file(talk)[4:]
     assert [body["message"]["content"] for body in written] == [str(n) for n in range(200)]
     assert [body["parentId"] for body in written] == ["a2", *(b["id"] for b in written[:-1])]

@@ -123,6 +123,7 @@ async def fork(connection: Connection, params: ForkParams) -> ForkResult:
         position=params.position,
         cwd=params.cwd and connection.client.resolve(params.cwd, "cwd"),
         origin=_origin(connection, params.request_id),
+        base_leaf=_base_leaf(params),
     )
     return _forked(connection, forked)
 
@@ -130,7 +131,7 @@ async def fork(connection: Connection, params: ForkParams) -> ForkResult:
 async def clone(connection: Connection, params: CloneParams) -> ForkResult:
     """A new session holding the active branch."""
     forked = await connection.session(params.session).clone(
-        origin=_origin(connection, params.request_id)
+        origin=_origin(connection, params.request_id), base_leaf=_base_leaf(params)
     )
     return _forked(connection, forked)
 
@@ -143,6 +144,7 @@ def _forked(connection: Connection, forked: Forked) -> ForkResult:
         session=forked.session,
         path=forked.path,
         unsaved=forked.unsaved,
+        source_rev=forked.source_rev,
     )
     if forked.editor_text is not None:
         result.editor_text = forked.editor_text

@@ -14,6 +14,7 @@ from pisessiond.protocol.session_models import (
     ListResult,
     OpenParams,
     OpenResult,
+    SyncParams,
 )
 from pisessiond.server import conversion
 
@@ -38,10 +39,7 @@ async def create(connection: Connection, params: CreateParams) -> CreateResult:
 
 
 async def open_session(connection: Connection, params: OpenParams) -> OpenResult:
-    """Snapshot and subscription in one step: no change can fall between the two.
-
-    `since` is met with a snapshot, which is always a right answer to it.
-    """
+    """Snapshot and subscription in one step: no change can fall between the two."""
     client = connection.client
     latest = params.latest
     opened = await connection.state.sessions.open(
@@ -50,7 +48,20 @@ async def open_session(connection: Connection, params: OpenParams) -> OpenResult
         latest_cwd=client.resolve(latest.cwd, "latest.cwd") if latest else None,
         session_dir=client.session_dir,
     )
-    return conversion.open_result(connection.subscribe(opened))
+    since = params.since
+    known = (since.epoch, since.rev) if since else None
+    return conversion.open_result(connection.subscribe(opened, known), since)
+
+
+async def sync(connection: Connection, params: SyncParams) -> Nothing:
+    """Answers when all that was written before it, by pi too, has been sent on this connection."""
+    if params.session is not None:
+        wanted = [connection.session(params.session)]
+    else:
+        wanted = list(connection.subscriptions.values())
+    for session in wanted:
+        await session.catch_up()
+    return Nothing()
 
 
 def close(connection: Connection, params: CloseParams) -> Nothing:
