@@ -27,7 +27,8 @@ def clean_line(text: str, limit: int = LIMIT) -> str:
     text = " ".join(text[:_LOOKED_AT].split())
     # Two searches for characters that hardly any text has cost more than all else here.
     if not text.isprintable():
-        text = _SURROGATE.sub("\ufffd", _HIDDEN.sub("", text)).strip()
+        # Spaces to either side of what was hidden stand together now.
+        text = " ".join(_SURROGATE.sub("\ufffd", _HIDDEN.sub("", text)).split())
     cut = cut_utf16(text, limit)
     return cut if len(cut) == len(text) else cut_utf16(text, limit - 1) + "…"
 

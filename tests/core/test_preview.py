@@ -102,6 +102,7 @@ def test_any_entry_has_a_preview(kind: str, members: dict[str, Any]) -> None:
         ({"role": "user", "content": None}, ""),
         ({"role": "user", "content": "\x1b[31mred\x1b[0m"}, "[31mred[0m"),
         ({"role": "user", "content": "a\u202eb\u200bc"}, "abc"),
+        ({"role": "user", "content": "a \x1b b"}, "a b"),
         ({"role": "bashExecution", "command": "ls\n-l", "output": "x"}, "ls -l"),
         ({"role": "assistant", "content": [], "errorMessage": "no"}, "no"),
         (
