@@ -21,7 +21,8 @@ PACKAGE: Final = ROOT / "pisessiond"
 LAYERS: Final[dict[str, tuple[str, ...]]] = {
     "core": ("core",),
     "storage": ("storage", "core"),
-    "service": ("service", "storage.base", "core"),
+    # The errors of the stores belong to their contract.
+    "service": ("service", "storage.base", "storage.errors", "core"),
     "protocol": ("protocol",),
     "server": ("server", "protocol", "service", "core"),
     "client": ("client", "protocol"),
@@ -34,7 +35,7 @@ ALSO: Final[dict[str, tuple[str, ...]]] = {
     # The one module of the protocol that knows the core.
     "protocol.conversion": ("core",),
 }
-CONCRETE_STORES: Final = re.compile(r"^storage\.(?!base$)")
+CONCRETE_STORES: Final = re.compile(r"^storage\.(?!(?:base|errors)$)")
 
 # Whatever touches files, sockets, clocks, chance, threads, logs or the event loop.
 OUTSIDE_WORLD: Final = frozenset(

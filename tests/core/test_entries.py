@@ -219,7 +219,7 @@ def test_session_ids(text: str, fits: bool) -> None:
 @pytest.mark.parametrize(
     ("cwd", "folder"),
     [
-        ("/work/my project", "--work-my project--"),
+        ("/srv/my project", "--srv-my project--"),
         ("/", "----"),
         ("", "----"),
         ("//a", "---a--"),

@@ -199,4 +199,4 @@ def stamp(house: House) -> str:
 
 async def test_a_wished_folder_holds_the_new_session(house: House) -> None:
     session = await house.sessions.create(cwd=house.cwd, session_dir="here", origin=ME)
-    assert Path(str(session.path)).parent == Path("/work/project/here")
+    assert Path(str(session.path)).parent == Path("/srv/project/here")

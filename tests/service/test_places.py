@@ -7,13 +7,13 @@ import pytest
 
 from pisessiond.service.places import Places
 
-DEFAULT = "/home/me/.pi/agent/sessions/--work-project--"
+DEFAULT = "/opt/me/.pi/agent/sessions/--srv-project--"
 
 
 def places(variable: str | None = None, project: Any = None, user: Any = None) -> Places:
     texts = {
-        "/work/project/.pi/settings.json": project,
-        "/home/me/.pi/agent/settings.json": user,
+        "/srv/project/.pi/settings.json": project,
+        "/opt/me/.pi/agent/settings.json": user,
     }
     spelled = {
         path: text if isinstance(text, str) else json.dumps(text)
@@ -21,11 +21,11 @@ def places(variable: str | None = None, project: Any = None, user: Any = None) -
         if text is not None
     }
     environment = {} if variable is None else {"PI_CODING_AGENT_SESSION_DIR": variable}
-    return Places("/home/me/.pi/agent", "/home/me", environment, spelled.get)
+    return Places("/opt/me/.pi/agent", "/opt/me", environment, spelled.get)
 
 
 def check(found: Places, path: str, *, wished: str | None = None, shared: bool = True) -> None:
-    folder = found.folder_for("/work/project", wished)
+    folder = found.folder_for("/srv/project", wished)
     assert (folder.path, folder.is_shared) == (path, shared)
 
 
@@ -50,11 +50,11 @@ def test_an_empty_wish_is_none() -> None:
 @pytest.mark.parametrize(
     ("chosen", "path"),
     [
-        ("here", "/work/project/here"),
-        ("../here/", "/work/here"),
-        ("~", "/home/me"),
-        ("~/s", "/home/me/s"),
-        ("~other", "/work/project/~other"),
+        ("here", "/srv/project/here"),
+        ("../here/", "/srv/here"),
+        ("~", "/opt/me"),
+        ("~/s", "/opt/me/s"),
+        ("~other", "/srv/project/~other"),
     ],
 )
 def test_a_path_is_seen_from_the_working_directory_or_from_home(chosen: str, path: str) -> None:
@@ -78,6 +78,6 @@ def test_settings_that_say_nothing_are_passed_over(broken: str) -> None:
 def test_the_folder_of_all_working_directories_is_known_without_one() -> None:
     assert places().shared_folder is None
     assert places("/by/variable", PROJECT, USER).shared_folder == "/by/variable"
-    assert places("~/s").shared_folder == "/home/me/s"
+    assert places("~/s").shared_folder == "/opt/me/s"
     assert places(None, PROJECT, USER).shared_folder == "/by/user"
     assert places("relative", None, USER).shared_folder is None

@@ -122,11 +122,11 @@ class House:
 
     @property
     def cwd(self) -> str:
-        return "/work/project"
+        return "/srv/project"
 
     @property
     def sessions_folder(self) -> Path:
-        return self.folder / "agent" / "sessions" / "--work-project--"
+        return self.folder / "agent" / "sessions" / "--srv-project--"
 
     def file(self, *entries: Entry | bytes, name: str = "s1", **header: Any) -> Path:
         """A session file, written by another program."""
