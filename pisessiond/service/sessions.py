@@ -21,10 +21,10 @@ from pisessiond.service.errors import (
     SessionNotFound,
 )
 from pisessiond.service.finding import Finder
+from pisessiond.service.held_session import Surroundings
 from pisessiond.service.loading import Loaded, load, load_or_begin
 from pisessiond.service.open_session import NewSession, OpenSession
 from pisessiond.service.places import Places
-from pisessiond.service.session_queue import Clock
 from pisessiond.service.storing import in_worker
 from pisessiond.service.types import ListedSession, Origin
 from pisessiond.storage.base import SessionLog, SessionStore
@@ -56,7 +56,7 @@ class Sessions:
         self,
         stores: Stores,
         places: Places,
-        clock: Clock,
+        clock: Surroundings,
         new_session_id: NewSessionId,
         flush: FlushRule,
         tasks: anyio.abc.TaskGroup,
@@ -310,7 +310,7 @@ class Sessions:
 async def open_sessions(
     stores: Stores,
     places: Places,
-    clock: Clock,
+    clock: Surroundings,
     new_session_id: NewSessionId,
     flush: FlushRule,
 ) -> AsyncIterator[Sessions]:

@@ -14,7 +14,7 @@ from pisessiond.core.dates import iso_from_ms
 from pisessiond.core.flush import FlushRule
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.places import Places
-from pisessiond.service.session_queue import Clock
+from pisessiond.service.held_session import Surroundings
 from pisessiond.service.sessions import Sessions, Stores, open_sessions
 from pisessiond.service.types import Change, EntryId, Origin, SessionChange
 from pisessiond.storage.jsonl import JsonlStore
@@ -35,7 +35,7 @@ class HandClock:
         self._ids = count(1)
         self._epochs = count(1)
         self._sessions = count(1)
-        self.clock = Clock(self.now_iso, self.new_id, lambda: f"epoch-{next(self._epochs)}")
+        self.clock = Surroundings(self.now_iso, self.new_id, lambda: f"epoch-{next(self._epochs)}")
 
     def now_iso(self) -> str:
         return iso_from_ms(self.ms)

@@ -1,0 +1,362 @@
+"""One session held in memory: what it answers, whoever hears of it, and what others write to it.
+
+Questions (`reading.py`) run in workers and do not queue; they see the session as it was last
+committed. What changes it on our side is `session_queue`'s business.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+import anyio
+import anyio.abc
+import anyio.lowlevel
+
+from pisessiond.core.index import NONE, NeedsRebuild
+from pisessiond.core.lines import EntryId
+from pisessiond.core.problems import Problem
+from pisessiond.core.session import BodyMismatch, Session
+from pisessiond.service.announcing import Announcer, RingBudget
+from pisessiond.service.errors import (
+    Busy,
+    FileChanged,
+    SessionNotFound,
+)
+from pisessiond.service.following import foreign_node, take_in_line
+from pisessiond.service.loading import Loaded, load
+from pisessiond.service.nodes import make_size
+from pisessiond.service.storing import in_worker
+from pisessiond.service.types import (
+    EXTERNAL,
+    Change,
+    ContextSize,
+    Origin,
+    Snapshot,
+    Subscriber,
+)
+from pisessiond.storage.base import Claim, Claims, NoClaims, SessionLog, StoredLine
+
+T = TypeVar("T")
+
+_ROW_BYTES = 400
+"""What one entry costs in the index, ids and sizes included; measured on 100,000."""
+
+_SLICE = 512
+"""Entries sized in one go while the rest of the daemon waits for its turn; some 2 ms."""
+
+_PATIENCE_SECONDS = 0.05
+"""So long sizing lets questions go first before it takes its next turn beside them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an open session needs from the world, handed in so that tests can wind it."""
+
+    now_iso: Callable[[], str]
+    new_id: Callable[[], str]
+    next_epoch: Callable[[], str]
+    monotonic: Callable[[], float] = time.monotonic
+    """Seconds that only grow."""
+    claims: Claims = field(default_factory=NoClaims)
+    """Where this process says which files it writes to."""
+    rings: RingBudget = field(default_factory=RingBudget)
+    """What the deltas kept for all sessions may take together."""
+
+
+class HeldSession:
+    """A session, its log, its announcer; changed by one at a time."""
+
+    def __init__(self, handle: str, loaded: Loaded, clock: Surroundings) -> None:
+        self.handle = handle
+        self.clock = clock
+        self.news = Announcer(handle, clock.next_epoch, clock.monotonic, clock.rings)
+        self.last_external: str | None = None
+        self.is_gone = False
+        self._adopt(loaded)
+        self._sized = anyio.Event()
+        self._questions = 0
+        """Questions at work in workers."""
+        self._quiet = anyio.Event()
+        self._client_moved = False
+        self.claim: Claim | None = None
+        """Held from the first write on."""
+        self.last_used = clock.monotonic()
+        self._operation: tuple[str, str] | None = None
+        """What runs long here, and whose it is."""
+        self.ended = anyio.Event()
+        """Set when `run` is over."""
+        self._tasks: anyio.abc.TaskGroup | None = None
+        self._sizing_error: Exception | None = None
+        self._lock = anyio.Lock()
+        """Held by whoever changes the session or uses the log for more than reading lines."""
+
+    async def _claim(self) -> None:
+        """Become the one process of ours that writes to the file.
+
+        Raises:
+            ReadOnly: another one is.
+        """
+        path = self.path
+        if self.claim is None and path is not None:
+            self.claim = await in_worker(lambda: self.clock.claims.claim(path))
+
+    def close(self) -> None:
+        """Give back what is held for a session that leaves memory."""
+        self.log.close()
+        if self.claim is not None:
+            self.claim.release()
+            self.claim = None
+
+    def _adopt(self, loaded: Loaded) -> None:
+        self.session: Session = loaded.session
+        self.log: SessionLog = loaded.log
+        self._early_size: ContextSize | None = loaded.size
+
+    @property
+    def path(self) -> str | None:
+        """Its real path, the planned one while unsaved; None in memory only."""
+        return self.log.path
+
+    @property
+    def epoch(self) -> str:
+        return self.news.epoch
+
+    @property
+    def rev(self) -> int:
+        return self.news.rev
+
+    @property
+    def subscribers(self) -> Collection[Subscriber]:
+        """Who hears of its changes."""
+        return self.news.subscribers
+
+    @property
+    def leaf(self) -> EntryId | None:
+        return self.session.leaf_id
+
+    @property
+    def is_unsaved(self) -> bool:
+        return not self.log.is_flushed
+
+    @property
+    def read_only(self) -> str | None:
+        """Why nothing can be written; None when it can."""
+        return "a newer pi wrote it; update pisessiond." if self.session.is_newer else None
+
+    # Subscribing -------------------------------------------------------------------------------
+
+    def subscribe(self, subscriber: Subscriber, since: tuple[str, int] | None = None) -> Snapshot:
+        """Tell `subscriber` of every later change; the snapshot is of this very moment.
+
+        Args:
+            subscriber: who is told.
+            since: the epoch and revision it knows; the snapshot then carries what it missed,
+                where that is still kept.
+        """
+        self.news.subscribe(subscriber)
+        return self.snapshot(since)
+
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        self.news.unsubscribe(subscriber)
+
+    def snapshot(self, since: tuple[str, int] | None = None) -> Snapshot:
+        session = self.session
+        missed = self.news.since(*since) if since is not None else None
+        return Snapshot(
+            session=self.handle,
+            path=self.path,
+            header=session.header,
+            epoch=self.epoch,
+            rev=self.rev,
+            leaf=session.leaf_id,
+            unsaved=self.is_unsaved,
+            read_only=self.read_only,
+            last_external=self.last_external,
+            name=session.name,
+            entry_count=session.index.count,
+            context_size=self.leaf_size(),
+            problems=tuple(session.problems),
+            missed=tuple(missed) if missed is not None else None,
+        )
+
+    def leaf_size(self) -> ContextSize | None:
+        """The context size at the leaf as far as it is known now."""
+        session, leaf = self.session, self.session.leaf
+        if not session.sizes.is_complete:
+            return self._early_size
+        return make_size(session, leaf) if session.can_size(leaf) else None
+
+    def tell_fork(self, session: str, path: str | None, origin: Origin) -> None:
+        """Tell everyone that a new session was begun from this one."""
+        self._tell([Change("fork", origin, details={"session": session, "path": path})])
+
+    def _tell(self, changes: Sequence[Change], steps: int = 1) -> None:
+        self.news.tell(changes, self.leaf, self.leaf_size(), steps)
+
+    @contextmanager
+    def operation(self, name: str, client: str) -> Iterator[None]:
+        """Hold the slot for what takes long, so that it is not begun twice at once.
+
+        Raises:
+            Busy: another operation holds it.
+        """
+        if self._operation is not None:
+            raise Busy(*self._operation)
+        self._operation = (name, client)
+        try:
+            yield
+        finally:
+            self._operation = None
+
+    @property
+    def weight(self) -> int:
+        """About what it takes in memory, in bytes."""
+        return _ROW_BYTES * len(self.session.index) + self.news.kept_bytes
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody hears of it, nothing waits and nothing runs; it may leave memory."""
+        at_work = self._questions or self._operation or self._lock.locked()
+        return not (self.subscribers or at_work or self.is_unsaved)
+
+    # Other writers -----------------------------------------------------------------------------
+
+    async def _take_in_foreign(self, lines: Sequence[StoredLine]) -> None:
+        """Take in lines that another program wrote, and tell everyone."""
+        problems = len(self.session.problems)
+        try:
+            taken = [(self._take_in_line(item), item.line) for item in lines]
+        except NeedsRebuild:
+            self.last_external = self.clock.now_iso()
+            await self._reload("rewritten", keep_leaf=self._client_moved)
+            return
+        self._tell_foreign(taken, problems)
+
+    def _take_in_line(self, item: StoredLine) -> int | None:
+        return take_in_line(self.session, item, client_moved=self._client_moved)
+
+    def _tell_foreign(self, taken: Sequence[tuple[int | None, bytes]], problems: int) -> None:
+        """Tell everyone of foreign lines taken in, and of problems beyond the first so many."""
+        session = self.session
+        self.last_external = self.clock.now_iso()
+        new_problems: list[Problem] = session.problems[problems:]
+        nodes = tuple(foreign_node(session, row, line) for row, line in taken if row is not None)
+        if not nodes and not new_problems:
+            return
+        self._early_size = None
+        change = Change("append" if nodes else "problem", EXTERNAL, nodes)
+        if new_problems:
+            change.details["problems"] = new_problems
+        self._tell([change], steps=max(len(nodes), 1))
+
+    async def look(self) -> None:
+        """Take in what other programs wrote since the file was last looked at."""
+        if self.is_unsaved:
+            return
+        async with self._lock:
+            try:
+                foreign = await in_worker(self.log.look)
+            except FileChanged:
+                await self._reload("rewritten")
+                return
+            if foreign:
+                await self._take_in_foreign(foreign)
+
+    async def catch_up(self) -> None:
+        """Take in what other programs wrote, and send what was being joined: `session/sync`."""
+        await self.look()
+        self.news.flush()
+
+    async def _reload(self, reason: str, *, keep_leaf: bool = False) -> None:
+        """Read the session anew and begin a new epoch, at the file's leaf or at ours.
+
+        Raises:
+            FileChanged: it is no session any more, or gone.
+        """
+        log, leaf = self.log, self.leaf
+        try:
+            loaded = await in_worker(lambda: load(log))
+        except Exception as error:
+            self.is_gone = True
+            self.news.reset("gone")
+            raise FileChanged("it is gone or no session any more") from error
+        self._adopt(loaded)
+        if keep_leaf:
+            self._keep_leaf(leaf)
+        else:
+            self._client_moved = False
+        self._sized.set()
+        self._sized = anyio.Event()
+        if self._tasks is not None:
+            self._tasks.start_soon(self._size_all)
+        self.news.reset(reason)
+
+    def _keep_leaf(self, leaf: EntryId | None) -> None:
+        row = self.session.index.find(leaf) if leaf is not None else NONE
+        if row is not None and row != self.session.leaf:
+            self.session.leaf = row
+            self._early_size = None
+
+    # Sizing ------------------------------------------------------------------------------------
+
+    async def _size_all(self) -> None:
+        """Size every entry, slice by slice, leaving the loop free in between."""
+        session = self.session
+        while self.session is session and not session.sizes.is_complete:
+            await self._let_questions_pass()
+            start = session.sizes.known
+            try:
+                sized = await in_worker(partial(session.measure_next, _SLICE))
+            except Exception as error:  # noqa: BLE001 - told to whoever asks for a size
+                if self.session is session:
+                    self._sizing_error = error
+                    self._sized.set()
+                return
+            if session.sizes.known == start:
+                session.sizes.extend(sized)
+            await anyio.lowlevel.checkpoint()
+        if self.session is session:
+            self._sized.set()
+            if session.index.count:
+                self._tell([], steps=0)
+
+    async def _let_questions_pass(self) -> None:
+        """Wait, for a while, until no question is at work: workers share one interpreter."""
+        if self._questions:
+            self._quiet = anyio.Event()
+            with anyio.move_on_after(_PATIENCE_SECONDS):
+                await self._quiet.wait()
+
+    async def sized(self) -> Session:
+        """The session, once every entry of it has been sized."""
+        while not self.session.sizes.is_complete:
+            await self._sized.wait()
+            if self.ended.is_set() or self._tasks is None:
+                raise SessionNotFound(self.handle)
+            if self._sizing_error is not None:
+                error, self._sizing_error = self._sizing_error, None
+                self._sized = anyio.Event()
+                self._tasks.start_soon(self._size_all)
+                raise error
+        return self.session
+
+    async def ask(self, question: Callable[[Session], T]) -> T:
+        """Answer a question that reads bodies, in a worker; once more if the file had changed."""
+        self._questions += 1
+        try:
+            return await in_worker(lambda: question(self.session), abandon=True)
+        except BodyMismatch:
+            session = self.session
+            async with self._lock:
+                if self.session is session:
+                    await self._reload("rewritten")
+            return await in_worker(lambda: question(self.session), abandon=True)
+        finally:
+            self._questions -= 1
+            if not self._questions:
+                self._quiet.set()
