@@ -1,5 +1,22 @@
-"""`python -m pisessiond`: the same as the `pisessiond` program."""
+"""`python -m pisessiond`, and the `pisessiond` program itself."""
 
-from pisessiond.cli.main import main
+import os
+import sys
 
-main()
+
+def main() -> None:
+    """Runs a command. `attach` goes past the rest of them, whose imports would triple its start."""
+    if sys.argv[1:2] == ["attach"]:
+        from pisessiond.cli.attach import attach
+
+        code = attach(sys.argv[2:])
+        sys.stdout.flush()
+        # A thread may still wait for standard input; nothing here has anything to tidy up.
+        os._exit(code)
+    from pisessiond.cli.main import main as run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -9,28 +9,24 @@ from __future__ import annotations
 import os
 import pwd
 import secrets
-import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from pisessiond import __version__
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from pisessiond.core.flush import FlushRule
+    from pisessiond.server.claim import Claim
+    from pisessiond.service.held_session import Surroundings
     from pisessiond.service.places import Places
-    from pisessiond.service.session_queue import Clock
     from pisessiond.service.sessions import Sessions
 
 _SETTINGS_BYTES = 1 << 20
 """A settings file larger than this is none of pi's."""
-
-_LOG_BYTES = 4 << 20
-_LOG_FILES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +35,22 @@ class ServeOptions:
 
     socket: str | None = None
     """Where to listen; None with `stdio`."""
+    state_folder: str | None = None
+    """The folder whose one daemon this is to be; None for a socket that is no one's address."""
+    address_file: str | None = None
+    """Where to write the socket's path if the file system takes no socket at `socket`."""
+    start_lock: int | None = None
+    """An open file with the start lock of `state_folder`, held for us by who started us."""
+    token_file: str | None = None
+    """Holds what clients on TCP must show; made where it is missing."""
+    tcp: int | None = None
+    """Port to listen on at 127.0.0.1 too; 0 takes any."""
+    idle: float = 0.0
+    """Seconds without clients and work after which it ends; 0: never."""
+    report: Callable[[str], None] = lambda _: None
+    """Told once how it went: `ready`, `running`, or a sentence."""
+    claims_folder: str | None = None
+    """Where processes of ours say which session files they write to; None claims nothing."""
     stdio: bool = False
     """Serve one client on standard input and output."""
     flush: FlushRule = "first-assistant"
@@ -60,11 +72,18 @@ class InspectError(Exception):
 def serve(options: ServeOptions) -> int:
     """Run the daemon until it is stopped; the exit status.
 
-    0 after an orderly end, 1 when it could not listen or an stdio client left without `shutdown`.
+    0 after an orderly end or when one is running already, 1 when it could not listen or an stdio
+    client left without `shutdown`.
     """
     import anyio
 
-    _set_up_log(options.log_file)
+    from pisessiond.server.logs import set_up_log
+
+    try:
+        set_up_log(options.log_file)
+    except OSError as error:
+        options.report(f"the log {options.log_file} cannot be written: {error.strerror}")
+        return 1
     try:
         return anyio.run(_serve, options)
     except KeyboardInterrupt:
@@ -72,31 +91,90 @@ def serve(options: ServeOptions) -> int:
 
 
 async def _serve(options: ServeOptions) -> int:
-    from pisessiond.server.daemon import Daemon
+    from pisessiond.server.claim import AlreadyRunning, Claim
     from pisessiond.server.listener import AlreadyServed, ListenError
-    from pisessiond.server.state import About
+    from pisessiond.server.tokens import TokenError
 
+    claim = None if options.state_folder is None else Claim(Path(options.state_folder))
+    try:
+        if claim is not None:
+            claim.take(options.start_lock)
+        return await _serve_doors(options, claim)
+    except AlreadyRunning:
+        options.report("running")
+        return 0
+    except AlreadyServed as error:
+        # Its own address: whoever is there is the daemon. Any other socket was asked for by name.
+        options.report("running" if claim is not None else str(error))
+        return 0 if claim is not None else 1
+    except (ListenError, TokenError) as error:
+        options.report(str(error))
+        return 1
+    except OSError as error:
+        options.report(f"the state folder {options.state_folder} cannot be used: {error.strerror}")
+        return 1
+    finally:
+        if claim is not None:
+            claim.release()
+
+
+async def _serve_doors(options: ServeOptions, claim: Claim | None) -> int:
+    from pisessiond.protocol.build import current_build
+    from pisessiond.server.daemon import Daemon, Doors
+    from pisessiond.server.listener import (
+        NoSocketsHere,
+        adopt_inherited,
+        bind_loopback,
+        elsewhere,
+    )
+    from pisessiond.server.state import About
+    from pisessiond.server.tokens import read_token
+
+    inherited = None if options.stdio else adopt_inherited()
+    path = options.socket if inherited is None else inherited.getsockname()
+    tcp = None if options.tcp is None else bind_loopback(options.tcp)
     places = session_places(options.agent_dir)
     about = About(
-        version=__version__,
+        version=current_build(),
         agent_dir=places.agent_dir,
-        address=options.socket,
+        address=path,
         log=options.log_file,
+        token=read_token(Path(options.token_file)) if tcp and options.token_file else None,
+        idle=options.idle,
     )
-    async with sessions(places, options.flush) as held:
+
+    def ready() -> None:
+        if claim is not None:
+            record = {"build": about.version, "address": about.address, "log": about.log}
+            claim.begun({**record, "started": daemon.state.started.isoformat()})
+        options.report("ready")
+
+    async with sessions(places, options.flush, options.claims_folder) as held:
         daemon = Daemon(held, about)
-        if options.socket is None:
+        if path is None:
             return await daemon.serve_stdio()
+        doors = Doors(claim, inherited, tcp)
         try:
-            await daemon.serve_socket(Path(options.socket))
-        except (AlreadyServed, ListenError) as error:
-            print(f"pisessiond: {error}", file=sys.stderr)
-            return 1
+            await daemon.serve_socket(Path(path), ready, doors)
+        except NoSocketsHere:
+            if options.address_file is None:
+                raise
+            path = elsewhere(Path(options.address_file))
+            daemon.state.about = about = replace(about, address=path)
+            await daemon.serve_socket(Path(path), ready, doors)
     return 0
 
 
-def sessions(places: Places, flush: FlushRule) -> AbstractAsyncContextManager[Sessions]:
-    """The session service over files and memory."""
+def sessions(
+    places: Places, flush: FlushRule, claims_folder: str | None = None
+) -> AbstractAsyncContextManager[Sessions]:
+    """The session service over files and memory.
+
+    Args:
+        places: where sessions are looked for.
+        flush: when a new one appears on disk.
+        claims_folder: where processes of ours say which files they write to; None claims nothing.
+    """
     import uuid_utils
 
     from pisessiond.service.sessions import Stores, open_sessions
@@ -106,22 +184,27 @@ def sessions(places: Places, flush: FlushRule) -> AbstractAsyncContextManager[Se
     return open_sessions(
         Stores(JsonlStore(), MemoryStore()),
         places,
-        _clock(),
+        _clock(claims_folder),
         lambda: str(uuid_utils.uuid7()),
         flush,
     )
 
 
-def _clock() -> Clock:
+def _clock(claims_folder: str | None = None) -> Surroundings:
     from pisessiond.core.dates import iso_from_ms
-    from pisessiond.service.session_queue import Clock
+    from pisessiond.service.held_session import Surroundings
+    from pisessiond.storage.base import NoClaims
+    from pisessiond.storage.claims import FolderClaims
 
     start = secrets.token_hex(4)
     loads = count(1)
-    return Clock(
+    return Surroundings(
         now_iso=lambda: iso_from_ms(time.time_ns() // 1_000_000),
         new_id=lambda: secrets.token_hex(4),
         next_epoch=lambda: f"{start}-{next(loads)}",
+        claims=FolderClaims(claims_folder, f"process {os.getpid()}")
+        if claims_folder is not None
+        else NoClaims(),
     )
 
 
@@ -177,21 +260,3 @@ def schema() -> dict[str, Any]:
     from pisessiond.protocol.schema import openrpc
 
     return openrpc()
-
-
-def _set_up_log(path: str | None) -> None:
-    """Log to a rotating file of mode 0600, or to standard error."""
-    import logging
-    from logging.handlers import RotatingFileHandler
-
-    handler: logging.Handler
-    if path is None:
-        handler = logging.StreamHandler()
-    else:
-        os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-        handler = RotatingFileHandler(path, maxBytes=_LOG_BYTES, backupCount=_LOG_FILES)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    root = logging.getLogger()
-    root.addHandler(handler)
-    root.setLevel(logging.INFO)
-    logging.getLogger("pygls").setLevel(logging.WARNING)

@@ -1,5 +1,7 @@
 """Fixtures that every test may ask for."""
 
+import os
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +14,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "pi" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state_of_its_own() -> Iterator[None]:
+    """No test finds, starts or stops the daemon of whoever runs it."""
+    with tempfile.TemporaryDirectory(prefix="pd-") as folder:
+        os.environ["PISESSIOND_HOME"] = folder
+        yield
+        del os.environ["PISESSIOND_HOME"]
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pisessiond.cli.output import Output
-from pisessiond.cli.remote import examples, remote_command
+from pisessiond.cli.output import REFUSED, Output
+from pisessiond.cli.remote import examples, json_option, remote_command, socket_option
 
 if TYPE_CHECKING:
     from pisessiond.client.blocking import BlockingClient
@@ -37,14 +37,38 @@ def status(client: BlockingClient, output: Output) -> None:
         "pisessiond stop",
     )
 )
-@remote_command
-def stop(client: BlockingClient, output: Output) -> None:
-    """End the daemon, for everyone."""
-    answer = client.call("daemon/shutdown")
+@json_option
+@socket_option
+def stop(socket: str | None, as_json: bool) -> None:
+    """End the daemon, for everyone. That there is none is fine."""
+    from pisessiond.client.stopping import stop_daemon
+
+    output = Output(as_json=as_json)
+    with output.refusals():
+        was_running = stop_daemon(socket or None)
     if output.as_json:
-        output.json(answer)
+        output.json({"wasRunning": was_running})
     else:
-        output.lines(["the daemon is stopping"])
+        output.lines(["the daemon is stopped" if was_running else "no daemon is running"])
+
+
+@click.command(epilog=examples("pisessiond doctor", "pisessiond doctor --json | jq .troubles"))
+@json_option
+def doctor(as_json: bool) -> None:
+    """Look for what keeps the daemon from working.
+
+    Exits with 0 when no trouble was found, else with 1.
+    """
+    from pisessiond.cli.doctor import examine, finding_lines
+
+    output = Output(as_json=as_json)
+    findings = list(examine())
+    troubles = sum(one.state == "trouble" for one in findings)
+    if as_json:
+        output.json({"findings": [one._asdict() for one in findings], "troubles": troubles})
+    else:
+        output.lines(finding_lines(findings, output))
+    raise click.exceptions.Exit(REFUSED if troubles else 0)
 
 
 @click.command(

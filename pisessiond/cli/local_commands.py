@@ -1,51 +1,43 @@
-"""Commands that need no daemon: serve is one, inspect reads a file, schema prints the protocol."""
+"""Commands that ask no daemon: attach passes bytes on, inspect reads a file, others print."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import click
 
 from pisessiond.cli.output import REFUSED, Output
-from pisessiond.cli.remote import examples, json_option, socket_option
+from pisessiond.cli.remote import examples, json_option
 
 
-@click.command(
-    epilog=examples(
-        'pisessiond serve --socket "$XDG_RUNTIME_DIR/pisessiond.sock"',
-        "pisessiond serve --stdio",
-    )
-)
-@socket_option
-@click.option("--stdio", is_flag=True, help="Serve one client on standard input and output.")
-@click.option(
-    "--flush",
-    type=click.Choice(["first-assistant", "first-message", "immediate"]),
-    default="first-assistant",
-    show_default=True,
-    help="When a new session's file appears.",
-)
+@click.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def attach(arguments: tuple[str, ...]) -> None:
+    """Connect standard input and output to the daemon."""
+    # Usually `python -m pisessiond` gets there without click.
+    from pisessiond.cli.attach import attach as run
+
+    raise click.exceptions.Exit(run(list(arguments)))
+
+
+@click.command("socket-path", epilog=examples('nc -U "$(pisessiond socket-path)"'))
 @click.option(
     "--agent-dir",
     envvar="PI_CODING_AGENT_DIR",
     metavar="DIR",
     help="pi's agent folder, usually ~/.pi/agent.",
 )
-@click.option("--log-file", metavar="PATH", help="Where the log goes, instead of standard error.")
-def serve(
-    socket: str | None, stdio: bool, flush: str, agent_dir: str | None, log_file: str | None
-) -> None:
-    """Run the daemon until it is stopped."""
-    if bool(socket) == stdio:
-        # The environment may name the socket for all other commands: --stdio then wins.
-        if not stdio:
-            raise click.UsageError("say where to serve: --socket PATH or --stdio")
-        socket = None
-    from pisessiond import app
+@json_option
+def socket_path(agent_dir: str | None, as_json: bool) -> None:
+    """Print where your daemon listens."""
+    from pisessiond.client import address
 
-    options: dict[str, Any] = {"flush": flush, "agent_dir": agent_dir, "log_file": log_file}
-    code = app.serve(app.ServeOptions(socket=socket, stdio=stdio, **options))
-    raise click.exceptions.Exit(code)
+    output = Output(as_json=as_json)
+    with output.refusals():
+        place = address.find_place(agent_dir)
+        path = address.socket_path(place)
+    if as_json:
+        output.json({"socket": path, "folder": place.folder, "agentDir": place.agent_dir})
+    else:
+        output.lines([path])
 
 
 @click.command(

@@ -10,15 +10,15 @@ import click
 from pisessiond import __version__
 from pisessiond.cli import act_commands, daemon_commands, local_commands, view_commands
 from pisessiond.cli.output import INTERRUPTED, PIPE_BROKEN
+from pisessiond.cli.serving import serve
 
 EPILOG = """\b
-  pisessiond serve --socket /tmp/pi.sock &
-  export PISESSIOND_SOCKET=/tmp/pi.sock
   pisessiond tree
   pisessiond append latest --text "Why does the fork lose labels?"
 
 \b
-Commands but serve, inspect and schema ask a daemon, at --socket PATH or PISESSIOND_SOCKET.
+Commands that need the daemon find yours, or start it; --socket PATH and PISESSIOND_SOCKET name
+another one.
 SESSION is a .jsonl file, a session's id, or "latest": the newest of this folder.
 --json prints what the daemon answered; NO_COLOR is respected.
 
@@ -40,9 +40,12 @@ def cli() -> None:
 
 
 for _command in (
-    local_commands.serve,
+    serve,
+    local_commands.attach,
     daemon_commands.status,
     daemon_commands.stop,
+    daemon_commands.doctor,
+    local_commands.socket_path,
     view_commands.list_sessions,
     view_commands.tree,
     view_commands.show,

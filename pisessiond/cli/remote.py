@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
 
-from pisessiond.cli.output import UNUSABLE, Output
+from pisessiond.cli.output import Output
 
 if TYPE_CHECKING:
     from pisessiond.client.blocking import BlockingClient
@@ -17,16 +17,11 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 
-NO_ADDRESS = (
-    "no daemon to ask: give its socket with --socket PATH or in PISESSIOND_SOCKET "
-    "(start one with: pisessiond serve --socket PATH)"
-)
-
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the answer as one JSON document."
 )
 socket_option = click.option(
-    "--socket", envvar="PISESSIOND_SOCKET", metavar="PATH", help="The daemon's socket."
+    "--socket", envvar="PISESSIOND_SOCKET", metavar="PATH", help="The socket of another daemon."
 )
 session_argument = click.argument("session", metavar="SESSION")
 latest_argument = click.argument("session", metavar="[SESSION]", default="latest")
@@ -38,13 +33,6 @@ base_leaf_option = click.option(
 def examples(*lines: str) -> str:
     """The end of a command's help, which click leaves as it is behind a backspace."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
-
-
-def find_socket(socket: str | None, output: Output) -> str:
-    """The address of the daemon to ask. Finding or starting one without an address comes here."""
-    if not socket:
-        raise output.fail("NoDaemon", NO_ADDRESS, UNUSABLE)
-    return socket
 
 
 def remote_command(
@@ -60,7 +48,9 @@ def remote_command(
         with output.refusals():
             from pisessiond.client.blocking import connect
 
-            with connect(find_socket(socket, output), name="pisessiond-cli") as client:
+            with connect(socket or None, name="pisessiond-cli") as client:
+                if client.older_daemon is not None:
+                    click.echo(f"pisessiond: {client.older_daemon}", err=True)
                 function(client, output, *args, **named)
 
     return command

@@ -1,6 +1,6 @@
 """The client for programs on asyncio: the daemon, and the sessions opened there.
 
-    async with connect(path) as client:
+    async with connect() as client:
         session = await client.open(latest=cwd)
         await session.append(user_message("Why does the fork lose labels?"))
         async for update in session.changes():
@@ -18,75 +18,151 @@ from typing import Any, Literal
 
 from pisessiond import __version__
 from pisessiond.client import answers
+from pisessiond.client.address import agent_folder
 from pisessiond.client.connection import Connection
 from pisessiond.client.entries import NewId, new_entry_id
+from pisessiond.client.errors import ConnectionLost, RpcFailure
 from pisessiond.client.inbox import EVERYTHING_ELSE, Notification
+from pisessiond.client.lasting import LastingConnection
 from pisessiond.client.params import UNSET, Unset, to_wire
 from pisessiond.client.session import Session
+from pisessiond.protocol.build import current_build, is_older
 
 PROTOCOL_VERSIONS = [1]
 HANDSHAKE_TIMEOUT = 10.0
 """Seconds until something that accepts connections and says nothing counts as no daemon."""
+_JOIN_ATTEMPTS = 20
+_JOIN_PAUSE = 0.05
 
 
 @asynccontextmanager
 async def connect(
-    path: str,
+    path: str | None = None,
     *,
     name: str = "python",
     client_id: str | None = None,
     cwd: str | None = None,
     new_id: NewId = new_entry_id,
+    reconnect: bool = False,
+    start: bool = True,
 ) -> AsyncIterator[Client]:
-    """A client of the daemon that listens on a socket, until the block ends.
+    """A client of the daemon, until the block ends.
+
+    Without a path it finds the user's own daemon, or starts it. One that is older than this program
+    and that nobody else uses is replaced.
 
     Args:
-        path: The daemon's socket.
+        path: The socket of some other daemon.
         name: Who this is, for other people's screens.
         client_id: What the daemon knows this client by over reconnects; a new one when None.
         cwd: Where relative paths start; the current folder when None.
         new_id: Makes the ids of entries that are appended without one.
+        reconnect: Whether to come back after the daemon was stopped or killed: sessions are opened
+            again, readers of changes miss nothing, and what can be asked twice is.
+        start: Whether to start the user's own daemon when there is none.
 
     Raises:
-        NoDaemon: Nobody answers there.
+        NoDaemon: Nobody answers there, or none could be started.
         RpcFailure: The daemon does not want this client, such as one of another protocol version.
     """
-    connection = await Connection.open(path, HANDSHAKE_TIMEOUT)
+    joining = _Joining(path, client_id or os.urandom(8).hex(), name, cwd or _cwd(), start)
+    connection = await joining.join()
+    lasting = LastingConnection(connection, joining.join) if reconnect else connection
     try:
-        who = {"id": client_id or os.urandom(8).hex(), "name": name, "version": __version__}
-        announced = await _initialize(connection, who, cwd or _cwd())
-        yield Client(connection, announced, new_id)
+        yield Client(lasting, joining, new_id)
     finally:
-        await connection.aclose()
+        await lasting.aclose()
 
 
-async def _initialize(
-    connection: Connection, who: dict[str, str], cwd: str
-) -> answers.Announcement:
-    options = {"protocolVersions": PROTOCOL_VERSIONS, "client": who, "cwd": cwd}
-    params = {
-        "processId": os.getpid(),
-        "rootUri": None,
-        "capabilities": {},
-        "clientInfo": {"name": who["name"], "version": who["version"]},
-        "initializationOptions": {"pisessiond": options},
-    }
-    result = await connection.call("initialize", params, HANDSHAKE_TIMEOUT)
-    await connection.notify("initialized", {})
-    announced: answers.Announcement = result["capabilities"]["experimental"]["pisessiond"]
-    return announced
+class _Joining:
+    """How one client gets to its daemon, the first time and each time after."""
+
+    def __init__(self, path: str | None, client_id: str, name: str, cwd: str, start: bool) -> None:
+        self._path = path
+        self._who = {"id": client_id, "name": name, "version": __version__}
+        self._cwd = cwd
+        self._start = start
+        self.announced: answers.Announcement | None = None
+        self.older_daemon: str | None = None
+
+    async def join(self) -> Connection:
+        """A connection on which `initialize` was answered."""
+        attempts = 1 if self._path is not None else _JOIN_ATTEMPTS
+        while True:
+            attempts -= 1
+            connection = await Connection.open(self._path, HANDSHAKE_TIMEOUT, start=self._start)
+            try:
+                self.announced = await self._initialize(connection)
+                if not attempts or not await self._replaces(connection, self.announced["build"]):
+                    return connection
+                await connection.aclose()
+            except ConnectionLost:
+                # It was just about to end: whoever comes next finds another one.
+                await connection.aclose()
+                if not attempts:
+                    raise
+            except BaseException:
+                await connection.aclose()
+                raise
+            await Connection.pause(_JOIN_PAUSE)
+
+    async def _initialize(self, connection: Connection) -> answers.Announcement:
+        options: dict[str, Any] = {
+            "protocolVersions": PROTOCOL_VERSIONS,
+            "client": self._who,
+            "cwd": self._cwd,
+        }
+        if self._path is None:
+            options["agentDir"] = agent_folder()
+        params = {
+            "processId": os.getpid(),
+            "rootUri": None,
+            "capabilities": {},
+            "clientInfo": {"name": self._who["name"], "version": self._who["version"]},
+            "initializationOptions": {"pisessiond": options},
+        }
+        result = await connection.call("initialize", params, HANDSHAKE_TIMEOUT)
+        await connection.notify("initialized", {})
+        announced: answers.Announcement = result["capabilities"]["experimental"]["pisessiond"]
+        return announced
+
+    async def _replaces(self, connection: Connection, build: str) -> bool:
+        """Ends an older daemon that nobody else uses, so that one of this build takes its place."""
+        ours = current_build()
+        if self._path is not None or not self._start or not is_older(build, ours):
+            self.older_daemon = None
+            return False
+        try:
+            await connection.call("daemon/shutdown", {"ifIdle": True}, HANDSHAKE_TIMEOUT)
+        except RpcFailure as failure:
+            self.older_daemon = (
+                f"the daemon is of build {build} and this program of {ours}; it is in use and runs "
+                f"on: {failure.message}"
+            )
+            return False
+        return True
 
 
 class Client:
     """What a daemon can be asked beside a single session. Made by `connect`."""
 
     def __init__(
-        self, connection: Connection, announced: answers.Announcement, new_id: NewId
+        self, connection: Connection | LastingConnection, joining: _Joining, new_id: NewId
     ) -> None:
         self._connection = connection
+        self._joining = joining
         self._new_id = new_id
-        self.announced = announced
+
+    @property
+    def announced(self) -> answers.Announcement:
         """What the daemon said of itself: protocol version, build, limits, methods."""
+        assert self._joining.announced is not None, "a client exists once it has joined"
+        return self._joining.announced
+
+    @property
+    def older_daemon(self) -> str | None:
+        """A sentence, where the daemon is older than this program and could not be replaced."""
+        return self._joining.older_daemon
 
     async def open(
         self,

@@ -29,6 +29,7 @@ class ConnectedClient(TypedDict):
     initialized: bool
     sessions: list[str]
     running: int
+    queued: int
     queuedBytes: int
 
 
@@ -60,6 +61,10 @@ class StatusResult(TypedDict):
     sessions: list[ServedSession]
     memory: Memory
     log: str | None
+    agentDir: str | None
+    address: str | None
+    tcp: str | None
+    idle: float
 
 
 class Nothing(TypedDict):
@@ -74,6 +79,42 @@ class CreateResult(TypedDict):
     epoch: str
     rev: int
     leaf: EntryId | None
+
+
+class ClientOrigin(TypedDict):
+    """A client of the daemon, as the one who did something."""
+
+    client: str
+    clientId: str
+    requestId: NotRequired[str | None]
+
+
+class NodeSize(TypedDict):
+    """The context size if one stood at a node."""
+
+    tokens: int
+    source: Literal["measured", "estimated"]
+
+
+class Node(TypedDict):
+    """One entry as trees show it; never its body."""
+
+    id: EntryId
+    parent: EntryId | None
+    type: str
+    role: NotRequired[str | None]
+    preview: str
+    time: str | None
+    children: int
+    tokens: int | None
+    contextSize: NodeSize | None
+    label: NotRequired[str | None]
+    flags: list[str]
+    visibleParent: NotRequired[EntryId | None]
+
+
+Change: TypeAlias = dict[str, Any]
+"""One thing that happened."""
 
 
 class ContextSize(TypedDict):
@@ -115,6 +156,8 @@ class OpenResult(TypedDict):
     name: str | None
     entryCount: int
     mode: Literal["snapshot", "deltas"]
+    base: NotRequired[int]
+    changes: NotRequired[list[Change]]
     contextSize: ContextSize | None
     problems: list[Problem]
 
@@ -141,30 +184,6 @@ class ListResult(TypedDict):
 
     sessions: list[ListedSession]
     cursor: str | None
-
-
-class NodeSize(TypedDict):
-    """The context size if one stood at a node."""
-
-    tokens: int
-    source: Literal["measured", "estimated"]
-
-
-class Node(TypedDict):
-    """One entry as trees show it; never its body."""
-
-    id: EntryId
-    parent: EntryId | None
-    type: str
-    role: NotRequired[str | None]
-    preview: str
-    time: str | None
-    children: int
-    tokens: int | None
-    contextSize: NodeSize | None
-    label: NotRequired[str | None]
-    flags: list[str]
-    visibleParent: NotRequired[EntryId | None]
 
 
 class TreeResult(TypedDict):
@@ -302,6 +321,7 @@ class ForkResult(TypedDict):
     path: str | None
     unsaved: bool
     editorText: NotRequired[str | None]
+    sourceRev: NotRequired[int]
 
 
 class Done(TypedDict):
@@ -309,18 +329,6 @@ class Done(TypedDict):
 
     rev: int
     leaf: EntryId | None
-
-
-class ClientOrigin(TypedDict):
-    """A client of the daemon, as the one who did something."""
-
-    client: str
-    clientId: str
-    requestId: NotRequired[str | None]
-
-
-Change: TypeAlias = dict[str, Any]
-"""One thing that happened."""
 
 
 class DidChange(TypedDict):
@@ -354,6 +362,7 @@ class Limits(TypedDict):
     message: int
     header: int
     inFlight: int
+    clients: int
     answer: int
     treeNodes: int
 

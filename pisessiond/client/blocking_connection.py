@@ -15,6 +15,7 @@ from typing import Any
 from pisessiond.client import framing
 from pisessiond.client.errors import ConnectionLost, no_daemon
 from pisessiond.client.inbox import Inboxes, Notification
+from pisessiond.client.starting import reach_daemon
 
 _READ_SIZE = 256 * 1024
 
@@ -35,12 +36,17 @@ class BlockingConnection:
         self._lost: ConnectionLost | None = None
 
     @classmethod
-    def open(cls, path: str, timeout: float | None = None) -> BlockingConnection:
-        """A connection to the daemon's socket.
+    def open(
+        cls, path: str | None, timeout: float | None = None, *, start: bool = True
+    ) -> BlockingConnection:
+        """A connection to a socket, or to the daemon at the one address, started if need be.
 
         Raises:
-            NoDaemon: There is no socket, nobody listens, or it may not be used.
+            NoDaemon: There is no socket, nobody listens, or it may not be used; or no daemon could
+                be started.
         """
+        if path is None:
+            return cls(reach_daemon(start=start))
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         sock.settimeout(timeout)
         try:
@@ -95,6 +101,20 @@ class BlockingConnection:
             self._read(deadline)
         return waiting
 
+    def put(self, notification: Notification) -> None:
+        """Files a notification as if it had come from the daemon."""
+        self._inboxes.put(notification)
+
+    def keep(self, kept: object) -> None:
+        """Nothing: this connection does not come back. See `BlockingLastingConnection`."""
+
+    def drop(self, kept: object) -> None:
+        """Nothing, as `keep`."""
+
+    @staticmethod
+    def pause(seconds: float) -> None:
+        time.sleep(seconds)
+
     def forget(self, topic: str) -> None:
         """Drops what waits for a topic, after its session was closed."""
         self._inboxes.forget(topic)
@@ -140,7 +160,7 @@ class BlockingConnection:
         elif "id" in message:
             self._send(framing.refusal(message["id"], method))
         else:
-            self._inboxes.put(Notification.of(message))
+            self.put(Notification.of(message))
 
 
 def _deadline(timeout: float | None) -> float | None:

@@ -5,15 +5,19 @@ It is made from `session.py`: change that one, then run `python -m tests.client.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, TypeVar, cast
 
 from pisessiond.client import answers
 from pisessiond.client.answers import EntryId
 from pisessiond.client.blocking_connection import BlockingConnection
+from pisessiond.client.blocking_lasting import BlockingLastingConnection
 from pisessiond.client.entries import NewId, with_ids
 from pisessiond.client.errors import RpcFailure
+from pisessiond.client.inbox import Notification
 from pisessiond.client.params import UNSET, Unset, to_wire
+from pisessiond.client.repeating import RESTORED
 from pisessiond.client.update import Update, judge
 
 Filter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
@@ -35,7 +39,10 @@ class BlockingSession:
     """
 
     def __init__(
-        self, connection: BlockingConnection, opened: answers.OpenResult, new_id: NewId
+        self,
+        connection: BlockingConnection | BlockingLastingConnection,
+        opened: answers.OpenResult,
+        new_id: NewId,
     ) -> None:
         self._connection = connection
         self._new_id = new_id
@@ -46,6 +53,9 @@ class BlockingSession:
         self.context_size = opened["contextSize"]
         """The context size at the leaf as far as `changes` was read."""
         self._epoch, self._rev = opened["epoch"], opened["rev"]
+        self._missed: deque[Update | RpcFailure] = deque()
+        """What `restore` found, until it is read."""
+        connection.keep(self)
 
     @property
     def handle(self) -> str:
@@ -151,6 +161,7 @@ class BlockingSession:
         position: Literal["before", "at"] | Unset = UNSET,
         cwd: str | Unset = UNSET,
         dry_run: bool = False,
+        base_leaf: EntryId | Unset | None = UNSET,
         request_id: str | Unset = UNSET,
     ) -> answers.ForkResult:
         """Begins a new session with the path to an entry; `cwd` alone takes all entries along."""
@@ -161,12 +172,20 @@ class BlockingSession:
             position=position,
             cwd=cwd,
             dry_run=dry_run or UNSET,
+            base_leaf=base_leaf,
             request_id=request_id,
         )
 
-    def clone(self, *, request_id: str | Unset = UNSET) -> answers.ForkResult:
+    def clone(
+        self,
+        *,
+        base_leaf: EntryId | Unset | None = UNSET,
+        request_id: str | Unset = UNSET,
+    ) -> answers.ForkResult:
         """Begins a new session that holds the active branch."""
-        return self._call(answers.ForkResult, "session/clone", request_id=request_id)
+        return self._call(
+            answers.ForkResult, "session/clone", base_leaf=base_leaf, request_id=request_id
+        )
 
     def label(
         self,
@@ -304,9 +323,14 @@ class BlockingSession:
         """What in the file could not be taken as it stands."""
         return self._call(answers.CheckResult, "session/check")
 
+    def sync(self) -> None:
+        """Waits until all that was written before, by pi too, has been sent to this client."""
+        self._call(dict, "session/sync")
+
     def close(self) -> None:
         """Leaves the session; its file and the other clients notice nothing."""
         self._call(dict, "session/close")
+        self._connection.drop(self)
         self._connection.forget(self.handle)
 
     def changes(self, timeout: float | None = None) -> Iterator[Update]:
@@ -318,9 +342,15 @@ class BlockingSession:
         Raises:
             TimeoutError: For `timeout` seconds none came. Asking again goes on where it stood.
             ConnectionLost: No more will come.
+            RpcFailure: The connection came back, and the session was gone with its daemon.
         """
         while True:
             method, params = self._connection.receive(self.handle, timeout)
+            while self._missed:
+                missed = self._missed.popleft()
+                if isinstance(missed, RpcFailure):
+                    raise missed
+                yield missed
             verdict = judge(method, params, self._epoch, self._rev)
             if verdict == "apply":
                 update = Update.of(params)
@@ -329,17 +359,27 @@ class BlockingSession:
             elif verdict == "reopen":
                 yield self._reopen()
 
+    def restore(self, connection: BlockingConnection) -> None:
+        """Opens the session again on a new connection; what was missed is the next change."""
+        try:
+            self._missed.append(self._open_again(connection))
+        except RpcFailure as failure:
+            # It was on no disk, or is no session any more. Its reader is told.
+            self._missed.append(failure)
+        connection.put(Notification(RESTORED, {"session": self.handle}))
+
     def _reopen(self) -> Update:
         # What waits was said before the snapshot, so nothing is lost with it; an old epoch's delta
         # would only make us open once more.
         self._connection.forget(self.handle)
+        return self._open_again(self._connection)
+
+    def _open_again(self, connection: BlockingConnection | BlockingLastingConnection) -> Update:
         # By its path where there is one: after an eviction a handle may be anyone's.
         known = self.path is not None and not self.opened["unsaved"]
         which = {"path": self.path} if known else {"session": self.handle}
         since = {"epoch": self._epoch, "rev": self._rev}
-        opened: answers.OpenResult = self._connection.call(
-            "session/open", {**which, "since": since}
-        )
+        opened: answers.OpenResult = connection.call("session/open", {**which, "since": since})
         update = Update.of_opening(opened)
         self.opened = opened
         self._stand(opened["epoch"], update)

@@ -12,6 +12,7 @@ from typing import Any
 from pisessiond.client import framing
 from pisessiond.client.errors import ConnectionLost, no_daemon
 from pisessiond.client.inbox import Inboxes, Notification
+from pisessiond.client.starting import reach_daemon
 
 _READ_SIZE = 256 * 1024
 
@@ -30,17 +31,29 @@ class Connection:
         self._reading = asyncio.create_task(self._read(), name="pisessiond client reader")
 
     @classmethod
-    async def open(cls, path: str, timeout: float | None = None) -> Connection:  # noqa: ASYNC109
-        """A connection to the daemon's socket.
+    async def open(
+        cls,
+        path: str | None,
+        timeout: float | None = None,  # noqa: ASYNC109
+        *,
+        start: bool = True,
+    ) -> Connection:
+        """A connection to a socket, or to the daemon at the one address, started if need be.
 
         Raises:
-            NoDaemon: There is no socket, nobody listens, or it may not be used.
+            NoDaemon: There is no socket, nobody listens, or it may not be used; or no daemon could
+                be started.
         """
         try:
-            async with asyncio.timeout(timeout):
-                reader, writer = await asyncio.open_unix_connection(path)
+            async with asyncio.timeout(timeout if path is not None else None):
+                if path is None:
+                    # It waits for locks and for a process; the loop goes on meanwhile.
+                    found = await asyncio.to_thread(reach_daemon, start=start)
+                    reader, writer = await asyncio.open_unix_connection(sock=found)
+                else:
+                    reader, writer = await asyncio.open_unix_connection(path)
         except OSError as error:
-            raise no_daemon(path, error) from error
+            raise no_daemon(path or "of the daemon", error) from error
         return cls(reader, writer)
 
     async def call(
@@ -96,6 +109,22 @@ class Connection:
                 arrival.clear()
                 await arrival.wait()
         return waiting
+
+    def put(self, notification: Notification) -> None:
+        """Files a notification as if it had come from the daemon."""
+        topic = self._inboxes.put(notification)
+        if topic in self._arrivals:
+            self._arrivals[topic].set()
+
+    def keep(self, kept: object) -> None:
+        """Nothing: this connection does not come back. See `LastingConnection`."""
+
+    def drop(self, kept: object) -> None:
+        """Nothing, as `keep`."""
+
+    @staticmethod
+    async def pause(seconds: float) -> None:
+        await asyncio.sleep(seconds)
 
     def forget(self, topic: str) -> None:
         """Drops what waits for a topic, after its session was closed."""
@@ -153,6 +182,4 @@ class Connection:
         elif "id" in message:
             self._writer.write(framing.refusal(message["id"], method))
         else:
-            topic = self._inboxes.put(Notification.of(message))
-            if topic in self._arrivals:
-                self._arrivals[topic].set()
+            self.put(Notification.of(message))

@@ -13,6 +13,14 @@ class NoDaemon(ClientError):
     """Nobody answers at the address, or there is no address to try."""
 
 
+class Unsafe(NoDaemon):
+    """The state folder, or what lies in it, is not private to this user."""
+
+
+class NotRunning(NoDaemon):
+    """There is no daemon at the one address, and none was to be started."""
+
+
 class ConnectionLost(ClientError):
     """The connection ended while something was still expected of it."""
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Literal, TypeVar, cast
 
@@ -13,7 +14,10 @@ from pisessiond.client.answers import EntryId
 from pisessiond.client.connection import Connection
 from pisessiond.client.entries import NewId, with_ids
 from pisessiond.client.errors import RpcFailure
+from pisessiond.client.inbox import Notification
+from pisessiond.client.lasting import LastingConnection
 from pisessiond.client.params import UNSET, Unset, to_wire
+from pisessiond.client.repeating import RESTORED
 from pisessiond.client.update import Update, judge
 
 Filter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
@@ -34,7 +38,12 @@ class Session:
     daemon refuses it; then nothing was changed.
     """
 
-    def __init__(self, connection: Connection, opened: answers.OpenResult, new_id: NewId) -> None:
+    def __init__(
+        self,
+        connection: Connection | LastingConnection,
+        opened: answers.OpenResult,
+        new_id: NewId,
+    ) -> None:
         self._connection = connection
         self._new_id = new_id
         self.opened = opened
@@ -44,6 +53,9 @@ class Session:
         self.context_size = opened["contextSize"]
         """The context size at the leaf as far as `changes` was read."""
         self._epoch, self._rev = opened["epoch"], opened["rev"]
+        self._missed: deque[Update | RpcFailure] = deque()
+        """What `restore` found, until it is read."""
+        connection.keep(self)
 
     @property
     def handle(self) -> str:
@@ -149,6 +161,7 @@ class Session:
         position: Literal["before", "at"] | Unset = UNSET,
         cwd: str | Unset = UNSET,
         dry_run: bool = False,
+        base_leaf: EntryId | Unset | None = UNSET,
         request_id: str | Unset = UNSET,
     ) -> answers.ForkResult:
         """Begins a new session with the path to an entry; `cwd` alone takes all entries along."""
@@ -159,12 +172,20 @@ class Session:
             position=position,
             cwd=cwd,
             dry_run=dry_run or UNSET,
+            base_leaf=base_leaf,
             request_id=request_id,
         )
 
-    async def clone(self, *, request_id: str | Unset = UNSET) -> answers.ForkResult:
+    async def clone(
+        self,
+        *,
+        base_leaf: EntryId | Unset | None = UNSET,
+        request_id: str | Unset = UNSET,
+    ) -> answers.ForkResult:
         """Begins a new session that holds the active branch."""
-        return await self._call(answers.ForkResult, "session/clone", request_id=request_id)
+        return await self._call(
+            answers.ForkResult, "session/clone", base_leaf=base_leaf, request_id=request_id
+        )
 
     async def label(
         self,
@@ -304,9 +325,14 @@ class Session:
         """What in the file could not be taken as it stands."""
         return await self._call(answers.CheckResult, "session/check")
 
+    async def sync(self) -> None:
+        """Waits until all that was written before, by pi too, has been sent to this client."""
+        await self._call(dict, "session/sync")
+
     async def close(self) -> None:
         """Leaves the session; its file and the other clients notice nothing."""
         await self._call(dict, "session/close")
+        self._connection.drop(self)
         self._connection.forget(self.handle)
 
     async def changes(self, timeout: float | None = None) -> AsyncIterator[Update]:  # noqa: ASYNC109
@@ -318,9 +344,15 @@ class Session:
         Raises:
             TimeoutError: For `timeout` seconds none came. Asking again goes on where it stood.
             ConnectionLost: No more will come.
+            RpcFailure: The connection came back, and the session was gone with its daemon.
         """
         while True:
             method, params = await self._connection.receive(self.handle, timeout)
+            while self._missed:
+                missed = self._missed.popleft()
+                if isinstance(missed, RpcFailure):
+                    raise missed
+                yield missed
             verdict = judge(method, params, self._epoch, self._rev)
             if verdict == "apply":
                 update = Update.of(params)
@@ -329,15 +361,27 @@ class Session:
             elif verdict == "reopen":
                 yield await self._reopen()
 
+    async def restore(self, connection: Connection) -> None:
+        """Opens the session again on a new connection; what was missed is the next change."""
+        try:
+            self._missed.append(await self._open_again(connection))
+        except RpcFailure as failure:
+            # It was on no disk, or is no session any more. Its reader is told.
+            self._missed.append(failure)
+        connection.put(Notification(RESTORED, {"session": self.handle}))
+
     async def _reopen(self) -> Update:
         # What waits was said before the snapshot, so nothing is lost with it; an old epoch's delta
         # would only make us open once more.
         self._connection.forget(self.handle)
+        return await self._open_again(self._connection)
+
+    async def _open_again(self, connection: Connection | LastingConnection) -> Update:
         # By its path where there is one: after an eviction a handle may be anyone's.
         known = self.path is not None and not self.opened["unsaved"]
         which = {"path": self.path} if known else {"session": self.handle}
         since = {"epoch": self._epoch, "rev": self._rev}
-        opened: answers.OpenResult = await self._connection.call(
+        opened: answers.OpenResult = await connection.call(
             "session/open", {**which, "since": since}
         )
         update = Update.of_opening(opened)

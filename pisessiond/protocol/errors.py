@@ -122,6 +122,15 @@ def not_served(path: str) -> RpcError:
     return invalid_params(path, "not served by this version of the daemon")
 
 
+def unauthorized() -> RpcError:
+    """The refusal of a client on TCP that does not show the token."""
+    return RpcError(
+        "Unauthorized",
+        "On TCP the first message is initialize, with the daemon's token in "
+        "initializationOptions.pisessiond.token; the daemon's file `token` holds it.",
+    )
+
+
 def no_summarizer(choices: Sequence[str] = ()) -> RpcError:
     """The refusal of an act that needs a summary nobody here can write."""
     return RpcError(

@@ -77,6 +77,14 @@ class InitializeParams(ReadParams):
     """Holds `pisessiond`."""
 
 
+class ShutdownParams(ReadParams):
+    """Parameters of daemon/shutdown."""
+
+    if_idle: bool = False
+    """Only if no other client is connected and no session has entries that are not on disk yet;
+    else refused with Busy, and nothing ends. A newer client replaces an older daemon so."""
+
+
 class Limits(WireModel):
     """What a client should not exceed."""
 
@@ -86,6 +94,8 @@ class Limits(WireModel):
     """Bytes of one message's header block."""
     in_flight: int
     """Requests of one client at work at once; beyond it the daemon reads no further."""
+    clients: int
+    """Clients served at once; the next one's `initialize` gets Overloaded."""
     answer: int
     """Bytes of entry bodies in one answer."""
     tree_nodes: int
@@ -129,13 +139,15 @@ class ConnectedClient(WireModel):
     id: str | None
     """Null before initialize."""
     transport: str
-    """unix or stdio."""
+    """unix, tcp or stdio."""
     initialized: bool
     """Whether `initialize` was answered."""
     sessions: list[str]
     """Handles of the sessions it is subscribed to."""
     running: int
     """Requests at work."""
+    queued: int
+    """Messages that wait to be sent to it."""
     queued_bytes: int
     """Waiting to be sent to it, in bytes."""
 
@@ -183,3 +195,11 @@ class StatusResult(WireModel):
     """What the process holds."""
     log: str | None
     """Path of the log; null when it goes to standard error."""
+    agent_dir: str | None
+    """pi's agent folder that it serves."""
+    address: str | None
+    """Path of its socket; null on stdio."""
+    tcp: str | None
+    """Host and port on loopback; null while it does not listen there."""
+    idle: float
+    """Seconds without clients and work after which it ends; 0: never."""

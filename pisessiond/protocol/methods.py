@@ -113,9 +113,9 @@ STATUS: Final = Method(
 DAEMON_SHUTDOWN: Final = Method(
     "daemon/shutdown",
     "lifecycle",
-    life.NoParams,
+    life.ShutdownParams,
     life.Nothing,
-    "Ends the daemon for everyone; answered before initialize too.",
+    "Ends the daemon for everyone, or only if nobody else uses it; answered before initialize too.",
 )
 
 CREATE: Final = Method(
@@ -140,6 +140,14 @@ CLOSE: Final = Method(
     session.CloseParams,
     life.Nothing,
     "Ends the subscription; closing what is not open is no error.",
+)
+SYNC: Final = Method(
+    "session/sync",
+    "read",
+    session.SyncParams,
+    life.Nothing,
+    "A barrier: answers when all that was written before it, by pi too, has been sent here.",
+    _READS,
 )
 LIST: Final = Method(
     "session/list",
@@ -274,6 +282,7 @@ METHODS: Final[dict[str, Method[Any, Any]]] = {
         CREATE,
         OPEN,
         CLOSE,
+        SYNC,
         LIST,
         TREE,
         ENTRIES,

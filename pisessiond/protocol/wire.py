@@ -20,6 +20,8 @@ SUPPORTED_VERSIONS = (1,)
 MAX_HEADER_BYTES = 8 << 10
 MAX_MESSAGE_BYTES = 64 << 20
 MAX_IN_FLIGHT = 256
+MAX_CLIENTS = 256
+"""Clients served at once."""
 MAX_ANSWER_BYTES = 8 << 20
 """Bodies of entries in one answer of `session/entries`."""
 MAX_TREE_NODES = 2_000

@@ -16,6 +16,7 @@ import anyio.lowlevel
 from pisessiond.protocol.errors import RpcError
 from pisessiond.protocol.methods import DID_RESET
 from pisessiond.protocol.notification_models import DidReset
+from pisessiond.protocol.wire import MAX_MESSAGE_BYTES
 from pisessiond.server.conversion import did_change
 from pisessiond.server.envelope import (
     BadMessage,
@@ -27,6 +28,7 @@ from pisessiond.server.envelope import (
 )
 from pisessiond.server.framing import FramingError
 from pisessiond.server.identity import Client
+from pisessiond.server.logs import tag_with
 from pisessiond.server.lsp import LspHalf
 from pisessiond.server.outbound import STALL_SECONDS, Outbound, Stalled
 from pisessiond.server.requests import Requests
@@ -47,6 +49,12 @@ CLOSE_SECONDS: Final = 1.0
 """How long each step of an ending connection may take: running requests to end, answers to be
 handed on, the transport to send them. Together they fit into the daemon's own end."""
 
+UNKNOWN_BYTES: Final = 1 << 20
+"""Bytes of a message on TCP from a client that has not shown its token: an `initialize` of an
+editor has some tens of thousands."""
+UNKNOWN_SECONDS: Final = 10.0
+"""How long such a client may take."""
+
 _numbers = itertools.count(1)
 
 
@@ -66,6 +74,8 @@ class Connection:
         self.lsp = LspHalf(self)
         self.subscriptions: dict[str, OpenSession] = {}
         """Sessions this client hears of, by handle."""
+        self.must_show_token = stream.transport == "tcp"
+        """Whether the client has still to prove that it is this user's."""
         self._stream = stream
         self._client: Client | None = None
         self._closing = anyio.Event()
@@ -84,6 +94,9 @@ class Connection:
         """Takes the client's name: from here on all methods are answered."""
         self._client = client
         self.phase = "ready"
+        if self.must_show_token:
+            self.must_show_token = False
+            self._stream.limit_body(MAX_MESSAGE_BYTES)
         self.lsp.begin(params)
         log.info("client %d is %r over %s", self.number, client.name, self.transport)
 
@@ -97,16 +110,13 @@ class Connection:
         """
         return self.state.sessions.get(handle)
 
-    def subscribe(self, session: OpenSession) -> Snapshot:
+    def subscribe(self, session: OpenSession, since: tuple[str, int] | None = None) -> Snapshot:
         """How a session stands; from this very moment on the client is told of its changes."""
         known = self.subscriptions.get(session.handle)
-        if known is not None and known is session:
-            snapshot = known.snapshot()
-        else:
-            if known is not None:
-                known.unsubscribe(self)
-            snapshot = session.subscribe(self)
-            self.subscriptions[session.handle] = session
+        if known is not None and known is not session:
+            known.unsubscribe(self)
+        snapshot = session.subscribe(self, since)
+        self.subscriptions[session.handle] = session
         self.outbound.reopened(session.handle)
         return snapshot
 
@@ -141,12 +151,16 @@ class Connection:
     async def run(self) -> None:
         """Serves the client until one side ends it."""
         self.state.joined(self)
+        tag_with(self.number)
         try:
             async with anyio.create_task_group() as tasks:
                 self.requests.start(tasks)
                 self.lsp.start(tasks)
                 tasks.start_soon(self._write)
                 tasks.start_soon(self._read)
+                if self.must_show_token:
+                    self._stream.limit_body(UNKNOWN_BYTES)
+                    tasks.start_soon(self._expect_token)
                 await self._closing.wait()
                 await self._wind_up()
                 tasks.cancel_scope.cancel()
@@ -161,6 +175,11 @@ class Connection:
                 self._stream.abort()
             self.state.left(self)
             log.info("client %d left", self.number)
+
+    async def _expect_token(self) -> None:
+        await anyio.sleep(UNKNOWN_SECONDS)
+        if self.must_show_token:
+            self.close_soon()
 
     async def _wind_up(self) -> None:
         """Lets what was asked before the end be answered, for a while."""
@@ -212,6 +231,8 @@ class Connection:
             message = parse_message(body)
         except BadMessage as bad:
             self.outbound.put(error_response(bad.id, bad.error))
+            if self.must_show_token:
+                self.close_soon()
             return
         # This daemon asks its clients nothing yet, so a response answers no question.
         if message.method is not None:

@@ -7,19 +7,24 @@ import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 import anyio
+from anyio.abc import TaskGroup
 
 from pisessiond.protocol.methods import STOPPING
+from pisessiond.protocol.wire import MAX_CLIENTS
+from pisessiond.server.claim import Claim
 from pisessiond.server.connection import Connection
 from pisessiond.server.faults import log_fault
-from pisessiond.server.listener import Listener, bind_private
+from pisessiond.server.listener import Door, Listener, ListenError, bind_private
 from pisessiond.server.state import About, DaemonState
-from pisessiond.server.streams import MessageStream, open_stdio
+from pisessiond.server.streams import open_socket, open_stdio
 
 if TYPE_CHECKING:
     from pisessiond.service.sessions import Sessions
@@ -33,6 +38,25 @@ and together they stay under the five seconds that a service manager or a user g
 SESSIONS_SECONDS: Final = 1.5
 """How long the sessions may take to keep what has to be kept."""
 
+TEND_SECONDS: Final = 1.0
+"""How often the socket's file is looked after, at most."""
+
+MAX_CONNECTIONS: Final = 2 * MAX_CLIENTS
+"""Beyond the clients that are served, so many more may be told that they are too many; those after
+them are closed without a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """Where clients come in, beside the Unix socket's path."""
+
+    claim: Claim | None = None
+    """The hold on the state folder; None for a socket that is no one's address."""
+    inherited: socket.socket | None = None
+    """The socket, where a service manager made it."""
+    tcp: socket.socket | None = None
+    """A listening socket on loopback."""
+
 
 class Daemon:
     """Serves one set of sessions to many clients."""
@@ -40,39 +64,99 @@ class Daemon:
     def __init__(self, sessions: Sessions, about: About) -> None:
         self.state = DaemonState(sessions=sessions, about=about)
 
-    async def serve_socket(self, path: Path, ready: Callable[[], None] = lambda: None) -> None:
-        """Serves a Unix socket until a signal or `daemon/shutdown`.
+    async def serve_socket(
+        self, path: Path, ready: Callable[[], None] = lambda: None, doors: Doors | None = None
+    ) -> None:
+        """Serves a Unix socket until a signal, `daemon/shutdown`, or nobody has come for long.
 
         Args:
             path: Where; a dead socket there is replaced.
             ready: Called once, when a client can connect.
+            doors: Other ways in.
 
         Raises:
             AlreadyServed: Someone serves it.
             ListenError: The path or its folder will not do.
         """
-        listening = bind_private(path)
+        doors = doors or Doors()
+        listening = doors.inherited or bind_private(path)
         with self._signals():
-            await self._serve_socket(listening, path, ready)
+            async with anyio.create_task_group() as tasks:
+                await self._serve_socket(tasks, listening, path, ready, doors)
+                tasks.cancel_scope.cancel()
 
     async def _serve_socket(
-        self, listening: socket.socket, path: Path, ready: Callable[[], None]
+        self,
+        tasks: TaskGroup,
+        listening: socket.socket,
+        path: Path,
+        ready: Callable[[], None],
+        doors: Doors,
     ) -> None:
-        async with anyio.create_task_group() as tasks:
+        def accept(transport: str, connection: socket.socket) -> None:
+            self.state.arriving += 1
+            tasks.start_soon(self._connect, transport, connection)
 
-            def accept(stream: MessageStream) -> None:
-                tasks.start_soon(self._connect, stream)
+        listener = Listener(
+            listening, path, partial(accept, "unix"), inherited=doors.inherited is not None
+        )
+        open_doors: list[Door] = [listener]
+        if doors.tcp is not None:
+            open_doors.append(Door(doors.tcp, partial(accept, "tcp")))
+            self.state.tcp = "{}:{}".format(*open_doors[1].socket_name)
+        try:
+            for door in open_doors:
+                door.start()
+            log.info("listening")
+            ready()
+            tasks.start_soon(self._tend, listener, doors.claim)
+            await self.state.stopping.wait()
+        finally:
+            if doors.claim is not None:
+                doors.claim.stopping()
+            for door in open_doors:
+                door.close()
+        await self._stop()
 
-            listener = Listener(listening, path, accept)
+    async def _tend(self, listener: Listener, claim: Claim | None) -> None:
+        """Makes a socket again whose file vanished, and ends the daemon when it is long idle."""
+        idle = self.state.about.idle
+        pause = min(TEND_SECONDS, idle / 4) if idle else TEND_SECONDS
+        while True:
+            await anyio.sleep(pause)
+            # On its way out the daemon has removed the socket itself.
+            if self.state.stopping.is_set():
+                return
+            if listener.is_missing:
+                self._make_again(listener, claim)
+            elif idle and self.state.quiet_seconds() >= idle and self._last_call(listener, claim):
+                self.state.stop("idle")
+                return
+
+    def _make_again(self, listener: Listener, claim: Claim | None) -> None:
+        with claim.holding_start() if claim is not None else nullcontext(True) as may:
+            # Who starts just now finds our life lock, gives up, and it is done next time.
+            if may:
+                try:
+                    listener.make_again()
+                    log.warning("the socket's file had vanished and was made again")
+                except ListenError as error:
+                    log.error("the socket's file vanished: %s", error)
+
+    def _last_call(self, listener: Listener, claim: Claim | None) -> bool:
+        """Closes the socket, if nobody comes at this very moment."""
+        with claim.holding_start() if claim is not None else nullcontext(True) as may:
+            # Who holds the start lock is about to connect.
+            if not may:
+                return False
             try:
-                await listener.start()
-                log.info("listening")
-                ready()
-                await self.state.stopping.wait()
-            finally:
-                listener.close()
-            await self._stop()
-            tasks.cancel_scope.cancel()
+                done = listener.last_call()
+            except ListenError as error:
+                log.error("the socket was not made again: %s", error)
+                return False
+            if done and claim is not None:
+                claim.stopping()
+            return done
 
     async def serve_stdio(self) -> int:
         """Serves one client over standard input and output, until it leaves.
@@ -94,8 +178,23 @@ class Daemon:
         await self._run(connection)
         self.state.stop("left")
 
-    async def _connect(self, stream: MessageStream) -> None:
-        await self._run(Connection(self.state, stream))
+    async def _connect(self, transport: str, taken: socket.socket) -> None:
+        try:
+            if len(self.state.connections) + self.state.arriving > MAX_CONNECTIONS:
+                log.warning("a connection was closed: there are %d", MAX_CONNECTIONS)
+                taken.close()
+                return
+            connection = Connection(self.state, await open_socket(taken, transport))
+        except OSError:
+            taken.close()
+            return
+        except BaseException:
+            # The daemon ends at this very moment.
+            taken.close()
+            raise
+        finally:
+            self.state.arriving -= 1
+        await self._run(connection)
 
     async def _run(self, connection: Connection) -> None:
         try:

@@ -33,7 +33,8 @@ class FrameDecoder:
         self, *, max_header: int = MAX_HEADER_BYTES, max_body: int = MAX_MESSAGE_BYTES
     ) -> None:
         self._max_header = max_header
-        self._max_body = max_body
+        self.max_body = max_body
+        """Bytes of a body that may be announced from now on."""
         self._buffer = bytearray()
         self._length: int | None = None
         """Of the body that is awaited; None while a header block is."""
@@ -82,8 +83,8 @@ class FrameDecoder:
             self._searched = max(0, len(self._buffer) - 3)
             return False
         length = _parse_header(bytes(self._buffer[: end.start()]))
-        if length > self._max_body:
-            raise FramingError(f"a body of {length} bytes is over the limit of {self._max_body}")
+        if length > self.max_body:
+            raise FramingError(f"a body of {length} bytes is over the limit of {self.max_body}")
         del self._buffer[: end.end()]
         self._searched = 0
         self._length = length

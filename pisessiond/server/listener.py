@@ -1,7 +1,8 @@
-"""The Unix socket: bound by ourselves, private, and never taken from a daemon that lives.
+"""Where clients come in: the Unix socket, private and never taken from a daemon that lives; TCP.
 
-Given a path, asyncio unlinks a socket that someone is serving; so the path is looked at first,
-the socket bound here, and asyncio is given the socket.
+Given a path, asyncio unlinks a socket that someone is serving; so the path is looked at first
+and the socket bound here. Connections are taken here too: who comes in is known before a byte is
+read, and at the end whoever is still in the system's queue is not lost.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import logging
 import os
 import socket
 import stat
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias
 
-from pisessiond.server.streams import STREAM_LIMIT, MessageStream, peer_uid
+from pisessiond.server.streams import peer_uid
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +28,15 @@ it is connected and finds out at its first write that it is not (CPython 3.11 to
 _MAX_PATH_BYTES: Final = 103
 """104 with its end on macOS, 108 on Linux; the smaller one, so that a path works on both."""
 
+_NO_SOCKETS: Final = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
+_FIRST_INHERITED: Final = 3
+"""The number of the first file that a service manager hands over (sd_listen_fds)."""
+_TAKEN_A_TURN: Final = 64
+_PAUSE_SECONDS: Final = 1.0
+_OUT_OF_MEANS: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+Accept: TypeAlias = Callable[[socket.socket], None]
+
 
 class ListenError(Exception):
     """The socket cannot be served; the sentence says why and what to do."""
@@ -33,6 +44,10 @@ class ListenError(Exception):
 
 class AlreadyServed(ListenError):
     """A living process answers at that path."""
+
+
+class NoSocketsHere(ListenError):
+    """The file system cannot hold a socket, as some shared and mounted ones cannot."""
 
 
 def bind_private(path: Path) -> socket.socket:
@@ -58,6 +73,10 @@ def bind_private(path: Path) -> socket.socket:
         listening.close()
         if error.errno == errno.EADDRINUSE:
             raise AlreadyServed("Another daemon has just begun to serve this socket.") from error
+        if error.errno in _NO_SOCKETS:
+            raise NoSocketsHere(
+                f"The file system takes no sockets here ({error.strerror}); choose another folder."
+            ) from error
         raise ListenError(f"The socket cannot be made: {error.strerror}.") from error
     finally:
         os.umask(mask)
@@ -98,41 +117,204 @@ def _clear_dead(path: Path) -> None:
         raise AlreadyServed("Another daemon serves this socket.")
 
 
-class Listener:
-    """Takes connections on a bound socket until it is closed."""
+def elsewhere(address_file: Path) -> str:
+    """A new private place for a socket, named in a file for clients to find.
+
+    Raises:
+        ListenError: It cannot be made.
+    """
+    try:
+        # Not by TMPDIR: clients and daemons of other environments look there too.
+        path = f"{tempfile.mkdtemp(prefix='pisessiond-', dir='/tmp')}/socket"
+        fresh = address_file.with_name(f"address.{os.getpid()}")
+        fresh.write_text(path + "\n", encoding="utf-8")
+        fresh.replace(address_file)
+    except OSError as error:
+        raise ListenError(f"No place for a socket can be made: {error.strerror}.") from error
+    return path
+
+
+def adopt_inherited() -> socket.socket | None:
+    """The listening socket that a service manager handed over (LISTEN_FDS), if it did.
+
+    Raises:
+        ListenError: What it handed over is not one Unix stream socket.
+    """
+    if os.environ.get("LISTEN_PID") != str(os.getpid()):
+        return None
+    # Not for whatever this process may start.
+    given = os.environ.pop("LISTEN_FDS", "")
+    for name in ("LISTEN_PID", "LISTEN_FDNAMES"):
+        os.environ.pop(name, None)
+    if given != "1":
+        raise ListenError(f"The service manager handed over {given or 'no'} sockets; name one.")
+    try:
+        listening = socket.socket(fileno=_FIRST_INHERITED)
+    except OSError as error:
+        raise ListenError(f"What was handed over is no socket: {error.strerror}.") from error
+    listening.set_inheritable(False)
+    if listening.family != socket.AF_UNIX or listening.type != socket.SOCK_STREAM:
+        raise ListenError("The socket that was handed over is no Unix stream socket.")
+    listening.setblocking(False)
+    return listening
+
+
+def bind_loopback(port: int) -> socket.socket:
+    """A listening socket on 127.0.0.1; port 0 takes any that is free.
+
+    Raises:
+        ListenError: The port cannot be had.
+    """
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        # A port whose last connections linger may be had again; one that is served may not.
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", port))
+        listening.listen(_BACKLOG)
+    except OSError as error:
+        listening.close()
+        if error.errno == errno.EADDRINUSE:
+            why = "another program has it; choose another one"
+        else:
+            why = error.strerror or str(error)
+        raise ListenError(f"TCP port {port} cannot be served: {why}.") from error
+    listening.setblocking(False)
+    return listening
+
+
+class Door:
+    """Takes connections on a listening socket. They are handed on before a byte is read."""
+
+    def __init__(self, listening: socket.socket, accept: Accept) -> None:
+        self._socket = listening
+        self._accept = accept
+        self._retry: asyncio.TimerHandle | None = None
+
+    @property
+    def socket_name(self) -> Any:
+        """Where it listens."""
+        return self._socket.getsockname()
+
+    def start(self) -> None:
+        """Begins to take connections."""
+        self._retry = None
+        asyncio.get_running_loop().add_reader(self._socket, self.take_waiting)
+
+    def take_waiting(self) -> int:
+        """Takes those that wait, at most some at a time; says how many."""
+        for taken in range(_TAKEN_A_TURN):
+            try:
+                connection, _ = self._socket.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return taken
+            except OSError as error:
+                if error.errno in _OUT_OF_MEANS:
+                    # The one that waits stays readable, and asking for it at once would be a loop
+                    # without end.
+                    log.error("no connection can be taken for now: %s", error.strerror)
+                    self._pause()
+                return taken
+            connection.setblocking(False)
+            self._admit(connection)
+        return _TAKEN_A_TURN
+
+    def _admit(self, connection: socket.socket) -> None:
+        self._accept(connection)
+
+    def _pause(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._socket)
+        self._retry = loop.call_later(_PAUSE_SECONDS, self.start)
+
+    def close(self) -> None:
+        """Takes no more connections."""
+        if self._retry is not None:
+            self._retry.cancel()
+        if self._socket.fileno() >= 0:
+            asyncio.get_running_loop().remove_reader(self._socket)
+            self._socket.close()
+
+
+class Listener(Door):
+    """The Unix socket: for this user alone, made again when its file vanishes."""
 
     def __init__(
-        self, listening: socket.socket, path: Path, accept: Callable[[MessageStream], None]
+        self, listening: socket.socket, path: Path, accept: Accept, *, inherited: bool = False
     ) -> None:
-        self._socket = listening
+        """Takes over a listening socket.
+
+        Args:
+            listening: The socket.
+            path: Its file.
+            accept: Is given each connection of this user.
+            inherited: A service manager owns socket and file, and listens when we do not.
+        """
+        super().__init__(listening, accept)
         self._path = path
-        self._accept = accept
-        self._server: asyncio.Server | None = None
-        found = path.lstat()
-        self._inode = (found.st_dev, found.st_ino)
+        self._inherited = inherited
+        self._inode = self._look()
 
-    async def start(self) -> None:
-        """Begins to take connections."""
-        self._server = await asyncio.start_unix_server(
-            self._connected, sock=self._socket, limit=STREAM_LIMIT, backlog=_BACKLOG
-        )
+    def _look(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.lstat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
-    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        uid = peer_uid(writer.get_extra_info("socket"))
+    def _admit(self, connection: socket.socket) -> None:
+        uid = peer_uid(connection)
         if uid is not None and uid != os.getuid():
             log.warning("a connection of user %d was closed", uid)
-            writer.transport.abort()
+            connection.close()
             return
-        self._accept(MessageStream(reader, writer, "unix"))
+        self._accept(connection)
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the socket's file is gone, so that nobody can connect any more."""
+        return not self._inherited and not os.path.lexists(self._path)
+
+    def make_again(self) -> None:
+        """Listens anew at the same path; those who had connected to the old socket are served.
+
+        Raises:
+            ListenError: It cannot be.
+        """
+        fresh = bind_private(self._path)
+        while self.take_waiting():
+            pass
+        super().close()
+        self._socket = fresh
+        self._inode = self._look()
+        self.start()
+
+    def last_call(self) -> bool:
+        """Closes, unless someone has come meanwhile: then it listens on, and the answer is False.
+
+        Nobody who connects is lost: from the first line on the system refuses new connections,
+        those who came before it are in the queue, and the queue is looked at after it.
+        """
+        if not self._inherited:
+            try:
+                self._socket.shutdown(socket.SHUT_RD)
+            except OSError:
+                pass  # Not on macOS; there the missing file has to do.
+            self._unlink()
+            if self.take_waiting():
+                self.make_again()
+                return False
+        self.close()
+        return True
 
     def close(self) -> None:
         """Takes no more connections and removes the socket, if the one there is still ours."""
-        if self._server is not None:
-            self._server.close()
-        self._socket.close()
+        super().close()
+        if not self._inherited:
+            self._unlink()
+
+    def _unlink(self) -> None:
         try:
-            found = self._path.lstat()
-            if (found.st_dev, found.st_ino) == self._inode:
+            if self._inode is not None and self._look() == self._inode:
                 self._path.unlink()
         except OSError:
             pass

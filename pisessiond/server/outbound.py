@@ -49,6 +49,11 @@ class Outbound:
         self._room.set()
 
     @property
+    def queued(self) -> int:
+        """Messages that wait here; what the transport holds is not counted."""
+        return len(self._queue)
+
+    @property
     def queued_bytes(self) -> int:
         """Waiting here and in the transport."""
         return self._bytes + self._stream.unsent

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 import anyio
 from anyio.abc import TaskGroup
 
-from pisessiond.protocol.errors import RpcError
-from pisessiond.protocol.methods import EXIT
+from pisessiond.protocol.errors import RpcError, unauthorized
+from pisessiond.protocol.methods import EXIT, INITIALIZE
 from pisessiond.protocol.wire import MAX_IN_FLIGHT, MutationParams, WireModel
 from pisessiond.server.conversion import to_rpc_error
 from pisessiond.server.dispatch import BEFORE_INITIALIZE, HANDLERS, Handler
@@ -100,6 +100,9 @@ class Requests:
 
     def _check(self, message: Message) -> None:
         phase = self._connection.phase
+        if self._connection.must_show_token and message.method != INITIALIZE.name:
+            self._connection.close_soon()
+            raise unauthorized()
         if phase == "new" and message.method not in BEFORE_INITIALIZE:
             raise RpcError("NotInitialized", "Send initialize first.")
         if phase == "shut" and message.method != EXIT.name:

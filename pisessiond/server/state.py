@@ -27,6 +27,10 @@ class About:
     """Where it listens; None on stdio."""
     log: str | None = None
     """Path of its log; None when that is standard error."""
+    token: str | None = None
+    """What a client on TCP has to show; None: nobody is let in there."""
+    idle: float = 0.0
+    """Seconds without clients and work after which the daemon ends; 0: never."""
 
 
 @dataclass(slots=True, eq=False)
@@ -41,6 +45,11 @@ class DaemonState:
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     stopping: anyio.Event = field(default_factory=anyio.Event)
     stop_reason: str = ""
+    arriving: int = 0
+    """Connections that were taken and are not served yet."""
+    tcp: str | None = None
+    """Host and port of the TCP door; None while there is none."""
+    _quiet_since: float = field(default_factory=time.monotonic)
     _someone_left: anyio.Event = field(default_factory=anyio.Event)
 
     def joined(self, connection: Connection) -> None:
@@ -50,6 +59,7 @@ class DaemonState:
     def left(self, connection: Connection) -> None:
         """Counts a connection out."""
         self.connections.discard(connection)
+        self._quiet_since = time.monotonic()
         self._someone_left.set()
         self._someone_left = anyio.Event()
 
@@ -57,6 +67,26 @@ class DaemonState:
         """Waits until no connection is left."""
         while self.connections:
             await self._someone_left.wait()
+
+    def holds_unsaved(self) -> bool:
+        """Whether a session has entries that are on no disk and would be gone with the daemon."""
+        known = (one.snapshot() for one in self.sessions.open_sessions if one.is_unsaved)
+        return any(snapshot.entry_count for snapshot in known)
+
+    def others_at_work(self, connection: Connection) -> str | None:
+        """What keeps the daemon from being ended for the sake of one client; None: nothing."""
+        for other in self.connections:
+            if other is not connection and other.phase != "new":
+                return other.client.name
+        if self.arriving or len(self.connections) > 1:
+            return "a client that is just connecting"
+        return "a session that is not on disk yet" if self.holds_unsaved() else None
+
+    def quiet_seconds(self) -> float:
+        """For how long there has been no client and no work."""
+        if self.connections or self.arriving or self.holds_unsaved():
+            self._quiet_since = time.monotonic()
+        return time.monotonic() - self._quiet_since
 
     def stop(self, reason: str) -> None:
         """Asks the daemon to end; the first reason counts."""

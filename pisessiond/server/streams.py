@@ -39,7 +39,7 @@ class MessageStream:
         Args:
             reader: What comes in.
             writer: What goes out.
-            transport: unix or stdio.
+            transport: unix, tcp or stdio.
             source: The transport of `reader`, where it is not that of `writer`.
         """
         writer.transport.set_write_buffer_limits(high=STREAM_LIMIT)
@@ -48,6 +48,10 @@ class MessageStream:
         self._source = source
         self._writer = writer
         self._decoder = FrameDecoder()
+
+    def limit_body(self, size: int) -> None:
+        """Sets how large a body may be from now on."""
+        self._decoder.max_body = size
 
     async def receive(self) -> bytes | None:
         """The next body; None at the end of the stream or when the peer is gone.
@@ -121,6 +125,15 @@ class MessageStream:
             await self._writer.wait_closed()
         except OSError:
             pass
+
+
+async def open_socket(connection: socket.socket, transport: str) -> MessageStream:
+    """A connection that was taken, as a stream; `transport` is unix or tcp."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=STREAM_LIMIT, loop=loop)
+    protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
+    made, _ = await loop.connect_accepted_socket(lambda: protocol, connection)
+    return MessageStream(reader, asyncio.StreamWriter(made, protocol, reader, loop), transport)
 
 
 async def open_stdio() -> MessageStream:

@@ -47,6 +47,7 @@ STATUS: StatusResult = {
             "initialized": True,
             "sessions": ["0192f3c1"],
             "running": 0,
+            "queued": 0,
             "queuedBytes": 0,
         }
     ],
@@ -61,6 +62,10 @@ STATUS: StatusResult = {
     ],
     "memory": {"rss": 48_300_000},
     "log": None,
+    "agentDir": "/srv/demo/agent",
+    "address": "/srv/demo/socket",
+    "tcp": None,
+    "idle": 600.0,
 }
 _TOTALS: Any = {
     "messages": {"user": 3, "assistant": 4, "toolResult": 2},

@@ -124,7 +124,7 @@ def command(daemon: str) -> Run:
 
 SAYS = {
     "status": (["status"], "process 4711"),
-    "stop": (["stop"], "the daemon is stopping"),
+    "stop": (["stop"], "the daemon is stopped"),
     "list": (["list", "--width", "80"], "s1  login-fix"),
     "tree": (["tree", "s1", "--width", "80"], "┃ » Fix the login test"),
     "tree-ascii": (["tree", "s1", "--ascii"], ": < [green] Done"),
@@ -277,18 +277,22 @@ def test_wrong_usage_is_exit_code_2_and_changes_nothing(
     assert all(message["method"].startswith("init") for message in script.heard)
 
 
-def test_without_an_address_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_daemon_can_be_started_it_says_why(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv("PISESSIOND_SOCKET", raising=False)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("PISESSIOND_HOME", str(tmp_path / "file" / "state"))
     result = CliRunner().invoke(cli, ["tree", "s1"])
     assert result.exit_code == 2
-    assert "--socket PATH" in result.stderr
+    assert "part of the path is no folder" in result.stderr
     assert len(result.stderr.splitlines()) == 1
     result = CliRunner().invoke(cli, ["tree", "s1", "--json"])
     assert json.loads(result.stdout)["error"]["kind"] == "NoDaemon"
 
 
 def test_serve_wants_one_place_to_serve() -> None:
-    assert CliRunner().invoke(cli, ["serve"]).exit_code == 2
+    assert CliRunner().invoke(cli, ["serve", "--stdio", "--socket", "s"]).exit_code == 2
 
 
 def _commands() -> dict[str, click.Command]:
@@ -355,7 +359,7 @@ layers = {{name.split(".")[1] for name in ours}}
 print(sorted({slow!r} & set(sys.modules)), sorted(layers))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
-    assert done.stdout.splitlines()[-1] == "[] ['cli', 'client']"
+    assert done.stdout.splitlines()[-1] == "[] ['cli', 'client', 'protocol']"
 
 
 def test_exit_codes_of_the_program_itself(daemon: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -23,6 +23,8 @@ CLIENT = Path(__file__).parents[2] / "pisessiond" / "client"
 _WORDS = {
     r"pisessiond\.client\.session\b": "pisessiond.client.blocking_session",
     r"pisessiond\.client\.connection\b": "pisessiond.client.blocking_connection",
+    r"pisessiond\.client\.lasting\b": "pisessiond.client.blocking_lasting",
+    r"\bLastingConnection\b": "BlockingLastingConnection",
     r"\bConnection\b": "BlockingConnection",
     r"\bSession\b": "BlockingSession",
     r"\bClient\b": "BlockingClient",

@@ -111,7 +111,7 @@ async def test_another_user_is_closed_at_once(
             client.send(id=1, method="daemon/status")
             try:
                 await client.closed()
-            except ConnectionResetError:
+            except ConnectionError:
                 pass
         assert len((await before.call("daemon/status"))["clients"]) == 1
 

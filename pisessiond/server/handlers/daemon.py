@@ -7,12 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pisessiond.protocol.errors import RpcError
 from pisessiond.protocol.lifecycle_models import (
     ConnectedClient,
     Memory,
     NoParams,
     Nothing,
     ServedSession,
+    ShutdownParams,
     StatusResult,
 )
 from pisessiond.protocol.wire import PROTOCOL_VERSION
@@ -43,6 +45,10 @@ def status(connection: Connection, _: NoParams) -> StatusResult:
         ],
         memory=Memory(rss=resident_bytes()),
         log=state.about.log,
+        agent_dir=state.about.agent_dir,
+        address=state.about.address,
+        tcp=state.tcp,
+        idle=state.about.idle,
     )
 
 
@@ -55,6 +61,7 @@ def _client(connection: Connection) -> ConnectedClient:
         initialized=known,
         sessions=list(connection.subscriptions),
         running=connection.requests.running,
+        queued=connection.outbound.queued,
         queued_bytes=connection.outbound.queued_bytes,
     )
 
@@ -68,7 +75,15 @@ def resident_bytes() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def shutdown(connection: Connection, _: NoParams) -> Nothing:
+def shutdown(connection: Connection, params: ShutdownParams) -> Nothing:
     """Ends the daemon, once this answer is on its way."""
+    others = connection.state.others_at_work(connection) if params.if_idle else None
+    if others is not None:
+        raise RpcError(
+            "Busy",
+            f"The daemon is in use ({others}) and runs on.",
+            operation="serving",
+            client=others,
+        )
     connection.state.stop("shutdown")
     return Nothing()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 from typing import TYPE_CHECKING
 
-from pisessiond.protocol.errors import RpcError
+from pisessiond.protocol.errors import RpcError, unauthorized
 from pisessiond.protocol.lifecycle_models import (
     Announcement,
     CancelParams,
@@ -19,6 +20,7 @@ from pisessiond.protocol.lifecycle_models import (
 from pisessiond.protocol.methods import METHODS
 from pisessiond.protocol.wire import (
     MAX_ANSWER_BYTES,
+    MAX_CLIENTS,
     MAX_HEADER_BYTES,
     MAX_IN_FLIGHT,
     MAX_MESSAGE_BYTES,
@@ -42,6 +44,7 @@ def initialize(connection: Connection, params: InitializeParams) -> InitializeRe
         raise RpcError("InvalidRequest", "initialize was already called on this connection.")
     given = params.initialization_options
     options = given.pisessiond if given is not None else None
+    _admit(connection, options)
     version = max(SUPPORTED_VERSIONS) if options is None else _common_version(options)
     if options is None:
         client = plain_lsp_client(params.client_info)
@@ -61,6 +64,7 @@ def initialize(connection: Connection, params: InitializeParams) -> InitializeRe
             message=MAX_MESSAGE_BYTES,
             header=MAX_HEADER_BYTES,
             in_flight=MAX_IN_FLIGHT,
+            clients=MAX_CLIENTS,
             answer=MAX_ANSWER_BYTES,
             tree_nodes=MAX_TREE_NODES,
         ),
@@ -72,6 +76,23 @@ def initialize(connection: Connection, params: InitializeParams) -> InitializeRe
         capabilities=capabilities,
         server_info={"name": "pisessiond", "version": connection.state.about.version},
     )
+
+
+def _admit(connection: Connection, options: ClientOptions | None) -> None:
+    """Lets a client in, or ends its connection."""
+    if connection.must_show_token:
+        shown = options.token if options is not None else None
+        token = connection.state.about.token
+        if not (shown and token and hmac.compare_digest(shown.encode(), token.encode())):
+            connection.close_soon()
+            raise unauthorized()
+    known = sum(other.phase != "new" for other in connection.state.connections)
+    if known >= MAX_CLIENTS:
+        connection.close_soon()
+        raise RpcError(
+            "Overloaded",
+            f"The daemon has {known} clients, and takes no more; close some, then try again.",
+        )
 
 
 def _common_version(options: ClientOptions) -> int:

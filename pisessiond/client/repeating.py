@@ -1,0 +1,45 @@
+"""Which requests may be made again when a connection ended before their answer came.
+
+Nobody knows then whether they were carried out. Questions may be asked twice; of the acts, those
+whose second time changes nothing: an append whose entries have ids, and what sets something to a
+value. A second fork would be a second file.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any, Final
+
+_NEVER: Final = frozenset(
+    ("session/create", "session/fork", "session/clone", "session/compact", "daemon/shutdown")
+)
+
+PATIENCE: Final = 30.0
+"""Seconds until a daemon that does not come back is given up."""
+
+RESTORED = "client/restored"
+"""The topic's notification, made here, that a session was opened again on a new connection."""
+
+_FIRST_PAUSE: Final = 0.05
+_LONGEST_PAUSE: Final = 2.0
+
+
+def may_repeat(method: str, params: dict[str, Any] | None) -> bool:
+    """Whether a request without an answer may be made again."""
+    given = params or {}
+    if method == "session/append":
+        entries = given.get("entries", [given.get("entry")])
+        return all(isinstance(one, dict) and "id" in one for one in entries)
+    if method == "session/navigate":
+        # A summary is an entry of its own, and so is a label.
+        return not {"summary", "summarize", "label"} & given.keys()
+    return method not in _NEVER
+
+
+def pauses() -> Iterator[float]:
+    """Growing pauses between attempts, each a little off, so that clients spread out."""
+    pause = _FIRST_PAUSE
+    while True:
+        yield pause * random.uniform(0.7, 1.3)
+        pause = min(pause * 2, _LONGEST_PAUSE)
