@@ -30,7 +30,7 @@ def inspect_session(session: Session, opener_cwd: str) -> dict[str, Any]:
         opener_cwd: where a session belongs whose header names no `cwd`.
     """
     session.measure_rest()
-    row = session.leaf
+    row = session.leaf_as_pi
     projection = session.projection(row)
     messages = projection.messages
     settings = projection.settings
@@ -40,7 +40,7 @@ def inspect_session(session: Session, opener_cwd: str) -> dict[str, Any]:
         "cwd": cwd if isinstance(cwd, str) else opener_cwd,
         "header": _header(session),
         "entryCount": session.index.count,
-        "leafId": session.leaf_id,
+        "leafId": session.id_of(row),
         "tree": session.tree.chains(),
         "branchLength": len(session.index.branch(row)),
         "contextEntryIds": [item.entry["id"] for item in projection.entries],
@@ -97,7 +97,7 @@ def _estimate(usage: int, trailing: int, position: int | None) -> dict[str, Any]
 
 
 def _projected_estimate(session: Session, projection: Projection) -> dict[str, Any]:
-    size = session.size_at(session.leaf)
+    size = session.size_at(session.leaf_as_pi)
     if size.measured is None:
         return _estimate(0, size.estimated, None)
     usage_id = session.id_of(size.usage_row)
@@ -122,7 +122,7 @@ def _labels(session: Session) -> dict[str, Any]:
 def _preparation(session: Session, keep_recent_tokens: int) -> dict[str, Any] | None:
     settings = CompactionSettings(keep_recent_tokens=keep_recent_tokens)
     try:
-        return describe_preparation(session.prepare_compaction(session.leaf, settings))
+        return describe_preparation(session.prepare_compaction(session.leaf_as_pi, settings))
     except NothingToCompact:
         return None
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pisessiond.core import kinds
+from pisessiond.core.anchors import is_anchor_line
 from pisessiond.core.compaction import (
     CompactionPreparation,
     CompactionSettings,
@@ -87,6 +88,8 @@ class Session:
         self.name: str | None = None
         self.leaf: int = NONE
         """The row the session stands at; NONE before the first entry."""
+        self.anchor: int = NONE
+        """The newest anchor that was the file's last entry when it was taken in; NONE without."""
         self._kept: dict[int, Entry] = {}
         self._read_lines = read_lines
         for row, note in self.index.notes.items():
@@ -118,6 +121,11 @@ class Session:
         return self.version < CURRENT_VERSION
 
     @property
+    def is_current_format(self) -> bool:
+        """Whether the file is of the format version that we write."""
+        return self.version == CURRENT_VERSION
+
+    @property
     def is_newer(self) -> bool:
         """Whether a newer pi wrote the file, so that we must not write to it."""
         return self.version > CURRENT_VERSION
@@ -139,21 +147,55 @@ class Session:
                 self.labels.pop(target, None)
 
     def _leaf_of_file(self) -> int:
-        """The last entry; a `leaf` entry there moves to its target (agent-core 0.80.2)."""
+        """Where the file reopens; reports what makes its end hard to read."""
         index = self.index
         row: int = len(index) - 1
+        if row >= 0 and index.kind[row] == kinds.CUSTOM and self.is_current_format:
+            self._note_anchor(row, self._read_lines([(index.at[row], index.length[row])])[0])
         while row >= 0 and index.kind[row] == kinds.LEAF:
-            target = index.notes.get(row)
             place, offset, entry = index.line[row], index.at[row], index.ids[row]
-            found: int | None = index.find(target) if target is not None else NONE
-            if found is not None:
+            if self.stands_at(row) is not None:
                 message = "pi 1.6 would stand at this leaf entry itself, not at its target."
                 self.problems.append(Problem("leafReadings", message, place, offset, entry))
-                return found
+                break
             message = "The entry to which the leaf was moved is not in the file."
             self.problems.append(Problem("leafTarget", message, place, offset, entry))
             row -= 1
-        return row
+        return self.file_place()
+
+    def file_place(self) -> int:
+        """The row at which the file, as it is now, would reopen; NONE before the first entry.
+
+        That is its last entry; a `leaf` entry there stands for its target (agent-core 0.80.2), an
+        anchor for its parent.
+        """
+        row = len(self.index) - 1
+        while row >= 0:
+            place = self.stands_at(row)
+            if place is not None:
+                return place
+            row -= 1
+        return NONE
+
+    def stands_at(self, row: int) -> int | None:
+        """Where a file stands whose last entry is `row`; None when that tells nothing."""
+        index = self.index
+        if row == self.anchor:
+            return index.parent[row]
+        if index.kind[row] != kinds.LEAF:
+            return row
+        target = index.notes.get(row)
+        return NONE if target is None else index.find(target)
+
+    @property
+    def leaf_as_pi(self) -> int:
+        """The leaf as pi names it: the anchor itself where one stands for the leaf."""
+        stands_for_it = self.anchor == len(self.index) - 1 and self.anchor != NONE
+        return self.anchor if stands_for_it and self.leaf == self.file_place() else self.leaf
+
+    def _note_anchor(self, row: int, line: bytes) -> None:
+        if is_anchor_line(line):
+            self.anchor = row
 
     def _report_compactions(self) -> None:
         for row in self.index.notes:
@@ -317,6 +359,8 @@ class Session:
         row = index.append(head, at, len(line), self.line_count)
         if was_sized:
             self.sizes.extend([measure(head.kind, line)])
+        if head.kind == kinds.CUSTOM:
+            self._note_anchor(row, line)
         if head.note is not None:
             self._note(row, head.note)
             self._report_compaction(row)

@@ -83,8 +83,10 @@ class SessionLog(Protocol):
             StoreError: it cannot be read.
         """
 
-    def append(self, lines: Sequence[bytes]) -> AppendOutcome:
+    def append(self, lines: Sequence[bytes], *, keep_time: bool = False) -> AppendOutcome:
         """Store lines behind all others, held ones first; either all of them or none.
+
+        With `keep_time` the log's time of change stays what it was, where it has one.
 
         Raises:
             FileChanged: what was read before is no longer there as it was.

@@ -42,6 +42,8 @@ class Files(Protocol):
 
     def replace(self, source: str, target: str) -> None: ...
 
+    def set_times(self, path: str, atime_ns: int, mtime_ns: int) -> None: ...
+
     def unlink(self, path: str) -> None: ...
 
     def make_folders(self, path: str) -> None: ...
@@ -93,6 +95,9 @@ class SystemFiles:
 
     def chown(self, descriptor: int, uid: int, gid: int) -> None:
         os.fchown(descriptor, uid, gid)
+
+    def set_times(self, path: str, atime_ns: int, mtime_ns: int) -> None:
+        os.utime(path, ns=(atime_ns, mtime_ns))
 
     def replace(self, source: str, target: str) -> None:
         os.replace(source, target)

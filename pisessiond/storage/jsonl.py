@@ -254,7 +254,7 @@ class JsonlLog:
         self._open_tail = b""
         return stored
 
-    def append(self, lines: Sequence[bytes]) -> AppendOutcome:
+    def append(self, lines: Sequence[bytes], *, keep_time: bool = False) -> AppendOutcome:
         if not self._flushed:
             self._create(lines)
             return AppendOutcome(True, self._own_lines(lines, self._held_size))
@@ -263,11 +263,22 @@ class JsonlLog:
         assert self._known is not None
         if not lines:
             return AppendOutcome(True)
-        before = self._known.size
+        before, time = self._known.size, self._known.mtime_ns
         prefix = b"\n" if self._open_tail else b""
         data = prefix + b"\n".join(lines) + b"\n"
         start = self._write(data, before)
-        return AppendOutcome(True, self._settle(lines, start, data, len(prefix)))
+        stored = self._settle(lines, start, data, len(prefix))
+        if keep_time and all(item.is_ours for item in stored):
+            self._put_time_back(time)
+        return AppendOutcome(True, stored)
+
+    def _put_time_back(self, mtime_ns: int) -> None:
+        """Let the file look as old as it was; where the system refuses, it looks new."""
+        try:
+            self._files.set_times(self._path, self._files.stat(self._path).st_atime_ns, mtime_ns)
+            self._known = self._identity_now()
+        except OSError:
+            return
 
     def _take_torn_line(self) -> list[StoredLine]:
         """A last line that another writer did not end, since ours would end it.

@@ -52,7 +52,8 @@ class MemoryLog:
         self._seen = len(self._lines)
         return foreign
 
-    def append(self, lines: Sequence[bytes]) -> AppendOutcome:
+    def append(self, lines: Sequence[bytes], *, keep_time: bool = False) -> AppendOutcome:
+        del keep_time
         if foreign := self.look():
             return AppendOutcome(False, foreign)
         self._flushed = True
