@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, StrictBool, StrictStr, model_validator
 
-from pisessiond.protocol.values import Change, ContextSize, Problem
+from pisessiond.protocol.values import Change, ContextSize, LeafConflict, Problem
 from pisessiond.protocol.wire import (
     MAX_LISTED,
     EntryId,
@@ -103,6 +103,8 @@ class OpenResult(WireModel):
     """Why nothing can be written, in a sentence; null when it can."""
     last_external: str | None
     """ISO time of the last append by another program seen; null if none."""
+    leaf_conflict: LeafConflict | None = None
+    """Absent, or another program went on elsewhere and nobody has navigated since."""
     name: str | None
     """Its name."""
     entry_count: int

@@ -101,6 +101,15 @@ Origin: TypeAlias = ClientOrigin | Literal["external", "repair"]
 """`external`: another program wrote. `repair`: the daemon put something right."""
 
 
+class LeafConflict(WireModel):
+    """Another program went on elsewhere than a client had moved to."""
+
+    ours: EntryId | None
+    """Where the session stands for the daemon's clients."""
+    theirs: EntryId | None
+    """Where the other program went on."""
+
+
 class Change(WireModel):
     """One thing that happened.
 
@@ -111,8 +120,8 @@ class Change(WireModel):
     model_config = ConfigDict(extra="allow")
 
     kind: str
-    """append, navigate, compact, fork, label, rename, edit, save or problem; at an unknown kind a
-    client fetches again. Further members belong to the kind."""
+    """append, navigate, compact, fork, label, rename, edit, save, problem or leafConflict; at an
+    unknown kind a client fetches again. Further members belong to the kind."""
     origin: Origin
     """Who did it."""
     nodes: list[Node] = Field(default_factory=list)

@@ -188,6 +188,9 @@ def open_result(
         context_size=context_size(size) if size else None,
         problems=problems(given.problems),
     )
+    if given.leaf_conflict is not None:
+        ours, theirs = given.leaf_conflict
+        made.leaf_conflict = values.LeafConflict(ours=ours, theirs=theirs)
     if given.missed is not None and since is not None:
         made.mode = "deltas"
         made.base = since.rev

@@ -35,7 +35,8 @@ def take_in_line(session: Session, item: StoredLine, *, client_moved: bool) -> i
         return None
     row = session.take_in(understood, item.line, item.locator[0])
     if not client_moved or _goes_on_from(session, session.leaf, row):
-        session.leaf = _place_of(session, row)
+        place = session.stands_at(row)
+        session.leaf = session.leaf if place is None else place
     return row
 
 
@@ -46,16 +47,6 @@ def _goes_on_from(session: Session, leaf: int, row: int) -> bool:
     while above not in (leaf, NONE) and index.kind[above] not in kinds.GIVES_MESSAGE:
         above = index.parent[above]
     return above == leaf
-
-
-def _place_of(session: Session, row: int) -> int:
-    """Where a session stands whose newest entry this is; a `leaf` entry names another place."""
-    index = session.index
-    if index.kind[row] != kinds.LEAF:
-        return row
-    target = index.notes.get(row)
-    found = NONE if target is None else index.find(target)
-    return session.leaf if found is None else found
 
 
 def foreign_node(session: Session, row: int, line: bytes) -> Node:

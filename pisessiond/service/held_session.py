@@ -17,6 +17,7 @@ import anyio
 import anyio.abc
 import anyio.lowlevel
 
+from pisessiond.core.anchors import Persist
 from pisessiond.core.index import NONE, NeedsRebuild
 from pisessiond.core.lines import EntryId
 from pisessiond.core.problems import Problem
@@ -30,6 +31,7 @@ from pisessiond.service.errors import (
 from pisessiond.service.following import foreign_node, take_in_line
 from pisessiond.service.loading import Loaded, load
 from pisessiond.service.nodes import make_size
+from pisessiond.service.place_keeping import PlaceKeeper
 from pisessiond.service.storing import in_worker
 from pisessiond.service.types import (
     EXTERNAL,
@@ -39,7 +41,16 @@ from pisessiond.service.types import (
     Snapshot,
     Subscriber,
 )
-from pisessiond.storage.base import Claim, Claims, NoClaims, SessionLog, StoredLine
+from pisessiond.storage.base import (
+    Claim,
+    Claims,
+    NoClaims,
+    NoPlaceNotes,
+    PlaceNotes,
+    SessionLog,
+    StoredLine,
+    Watches,
+)
 
 T = TypeVar("T")
 
@@ -64,8 +75,14 @@ class Surroundings:
     """Seconds that only grow."""
     claims: Claims = field(default_factory=NoClaims)
     """Where this process says which files it writes to."""
+    persist: Persist = "memory"
+    """How a move is kept."""
+    place_notes: PlaceNotes = field(default_factory=NoPlaceNotes)
+    """Where the places of old files are kept, which a move must not migrate."""
     rings: RingBudget = field(default_factory=RingBudget)
     """What the deltas kept for all sessions may take together."""
+    watches: Watches | None = None
+    """What tells of changes that other programs make; None: files are looked at when asked for."""
 
 
 class HeldSession:
@@ -77,12 +94,19 @@ class HeldSession:
         self.news = Announcer(handle, clock.next_epoch, clock.monotonic, clock.rings)
         self.last_external: str | None = None
         self.is_gone = False
+        self.on_saved: Callable[[], None] = lambda: None
+        """Called when the session's file has appeared."""
         self._adopt(loaded)
         self._sized = anyio.Event()
         self._questions = 0
         """Questions at work in workers."""
         self._quiet = anyio.Event()
         self._client_moved = False
+        self.leaf_conflict: tuple[EntryId | None, EntryId | None] | None = None
+        """Ours and theirs, while another program went on elsewhere; None once someone moves."""
+        self.has_unkept_place = False
+        """Whether a client moved to where the file would not reopen."""
+        self.places = PlaceKeeper(self)
         self.claim: Claim | None = None
         """Held from the first write on."""
         self.last_used = clock.monotonic()
@@ -92,10 +116,10 @@ class HeldSession:
         """Set when `run` is over."""
         self._tasks: anyio.abc.TaskGroup | None = None
         self._sizing_error: Exception | None = None
-        self._lock = anyio.Lock()
+        self.changing = anyio.Lock()
         """Held by whoever changes the session or uses the log for more than reading lines."""
 
-    async def _claim(self) -> None:
+    async def claim_file(self) -> None:
         """Become the one process of ours that writes to the file.
 
         Raises:
@@ -163,6 +187,8 @@ class HeldSession:
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
         self.news.unsubscribe(subscriber)
+        if not self.subscribers and self.has_unkept_place and self._tasks is not None:
+            self._tasks.start_soon(self.places.keep)
 
     def snapshot(self, since: tuple[str, int] | None = None) -> Snapshot:
         session = self.session
@@ -181,6 +207,7 @@ class HeldSession:
             entry_count=session.index.count,
             context_size=self.leaf_size(),
             problems=tuple(session.problems),
+            leaf_conflict=self.leaf_conflict,
             missed=tuple(missed) if missed is not None else None,
         )
 
@@ -193,9 +220,9 @@ class HeldSession:
 
     def tell_fork(self, session: str, path: str | None, origin: Origin) -> None:
         """Tell everyone that a new session was begun from this one."""
-        self._tell([Change("fork", origin, details={"session": session, "path": path})])
+        self.tell([Change("fork", origin, details={"session": session, "path": path})])
 
-    def _tell(self, changes: Sequence[Change], steps: int = 1) -> None:
+    def tell(self, changes: Sequence[Change], steps: int = 1) -> None:
         self.news.tell(changes, self.leaf, self.leaf_size(), steps)
 
     @contextmanager
@@ -221,12 +248,13 @@ class HeldSession:
     @property
     def is_idle(self) -> bool:
         """Whether nobody hears of it, nothing waits and nothing runs; it may leave memory."""
-        at_work = self._questions or self._operation or self._lock.locked()
+        at_work = self._questions or self._operation or self.changing.locked()
+        at_work = at_work or self.has_unkept_place
         return not (self.subscribers or at_work or self.is_unsaved)
 
     # Other writers -----------------------------------------------------------------------------
 
-    async def _take_in_foreign(self, lines: Sequence[StoredLine]) -> None:
+    async def take_in_lines(self, lines: Sequence[StoredLine]) -> None:
         """Take in lines that another program wrote, and tell everyone."""
         problems = len(self.session.problems)
         try:
@@ -252,20 +280,51 @@ class HeldSession:
         change = Change("append" if nodes else "problem", EXTERNAL, nodes)
         if new_problems:
             change.details["problems"] = new_problems
-        self._tell([change], steps=max(len(nodes), 1))
+        changes = [change]
+        if nodes:
+            self.has_unkept_place = False
+            changes += self._conflict(max(row for row, _ in taken if row is not None))
+        self.tell(changes, steps=max(len(nodes), 1))
+
+    def _conflict(self, row: int) -> list[Change]:
+        """What is to be told when a foreign entry, the newest, went on elsewhere than we stand."""
+        session = self.session
+        place = session.stands_at(row)
+        if place is None or place == session.leaf:
+            return []
+        if session.index.is_ancestor(place, session.leaf):
+            return []
+        ours, theirs = self.leaf, session.id_of(place)
+        self.leaf_conflict = (ours, theirs)
+        return [Change("leafConflict", EXTERNAL, details={"ours": ours, "theirs": theirs})]
+
+    def place_changed(self, *, client_moved: bool) -> None:
+        """Note where a client's act has left the session, and see to it that this is kept."""
+        if client_moved:
+            self._client_moved = True
+            self.leaf_conflict = None
+        lost = self.session.file_place() != self.session.leaf
+        keeps = self.clock.persist != "memory" and not self.is_unsaved and self.path is not None
+        self.has_unkept_place = lost and keeps
+        if self.has_unkept_place:
+            self.places.moved()
 
     async def look(self) -> None:
         """Take in what other programs wrote since the file was last looked at."""
         if self.is_unsaved:
             return
-        async with self._lock:
-            try:
-                foreign = await in_worker(self.log.look)
-            except FileChanged:
-                await self._reload("rewritten")
-                return
-            if foreign:
-                await self._take_in_foreign(foreign)
+        async with self.changing:
+            await self.take_in_news()
+
+    async def take_in_news(self) -> None:
+        """The same for whoever holds `changing` already."""
+        try:
+            foreign = await in_worker(self.log.look)
+        except FileChanged:
+            await self._reload("rewritten")
+            return
+        if foreign:
+            await self.take_in_lines(foreign)
 
     async def catch_up(self) -> None:
         """Take in what other programs wrote, and send what was being joined: `session/sync`."""
@@ -290,6 +349,8 @@ class HeldSession:
             self._keep_leaf(leaf)
         else:
             self._client_moved = False
+            self.leaf_conflict = None
+        self.has_unkept_place = False
         self._sized.set()
         self._sized = anyio.Event()
         if self._tasks is not None:
@@ -323,7 +384,7 @@ class HeldSession:
         if self.session is session:
             self._sized.set()
             if session.index.count:
-                self._tell([], steps=0)
+                self.tell([], steps=0)
 
     async def _let_questions_pass(self) -> None:
         """Wait, for a while, until no question is at work: workers share one interpreter."""
@@ -352,7 +413,7 @@ class HeldSession:
             return await in_worker(lambda: question(self.session), abandon=True)
         except BodyMismatch:
             session = self.session
-            async with self._lock:
+            async with self.changing:
                 if self.session is session:
                     await self._reload("rewritten")
             return await in_worker(lambda: question(self.session), abandon=True)

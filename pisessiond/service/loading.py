@@ -12,7 +12,7 @@ from pisessiond.service.types import ContextSize
 from pisessiond.storage.base import SessionLog
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Loaded:
     """A session that was just read."""
 

@@ -111,6 +111,7 @@ class SessionQueue(HeldSession):
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
                 tasks.start_soon(self.news.run)
+                tasks.start_soon(self.places.run)
                 tasks.start_soon(self._size_all)
                 while True:
                     if not self._acts:
@@ -139,8 +140,8 @@ class SessionQueue(HeldSession):
                 batch.append(act)
         with anyio.CancelScope(shield=True):
             try:
-                async with self._lock:
-                    await self._claim()
+                async with self.changing:
+                    await self.claim_file()
                     await self._commit(batch)
             except Exception as error:  # noqa: BLE001 - whatever it is, the queue goes on
                 for act in batch:
@@ -256,12 +257,12 @@ class SessionQueue(HeldSession):
         else:
             outcome = await in_worker(lambda: log.append(lines))
             if not outcome.written:
-                await self._take_in_foreign(outcome.lines)
+                await self.take_in_lines(outcome.lines)
                 return False
             stored = outcome.lines
         await self._take_in(accepted, draft, stored)
         if was_unsaved and not self.is_unsaved:
-            self._tell([Change("save", accepted[-1].origin, details={"path": self.path})])
+            self.tell([Change("save", accepted[-1].origin, details={"path": self.path})])
         return True
 
     async def _take_in(self, accepted: list[Act], draft: Draft, stored: list[StoredLine]) -> None:
@@ -291,10 +292,10 @@ class SessionQueue(HeldSession):
             moved = self.session.leaf_id != act.leaf
             self.session.leaf = self.session.row_of(act.leaf)
             self._early_size = None
-            self._client_moved = self._client_moved or _is_move(act, plan)
+            self.place_changed(client_moved=_is_move(act, plan))
             if act.entries or moved:
                 change = Change(plan.kind, act.origin, self._nodes(act), plan.details)
-                self._tell([change], steps=max(len(act.entries), 1))
+                self.tell([change], steps=max(len(act.entries), 1))
             act.rev = self.rev
             act.done.set()
 

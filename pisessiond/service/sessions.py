@@ -13,6 +13,7 @@ import anyio.abc
 
 from pisessiond.core.flush import FlushRule, calls_for_flush
 from pisessiond.core.headers import encode_header, file_name, is_session_id, make_header
+from pisessiond.core.index import NONE
 from pisessiond.core.lines import Head, read_line
 from pisessiond.service.errors import (
     FileChanged,
@@ -27,7 +28,8 @@ from pisessiond.service.open_session import NewSession, OpenSession
 from pisessiond.service.places import Places
 from pisessiond.service.storing import in_worker
 from pisessiond.service.types import ListedSession, Origin
-from pisessiond.storage.base import SessionLog, SessionStore
+from pisessiond.service.watching import Watching, WatchState
+from pisessiond.storage.base import NO_NOTE, SessionLog, SessionStore
 
 NewSessionId = Callable[[], str]
 
@@ -72,11 +74,25 @@ class Sessions:
         self._opening: dict[str, anyio.Event] = {}
         self._finder = Finder(stores.jsonl, places)
         self._budget = MEMORY_BUDGET
+        self._watching = (
+            None
+            if clock.watches is None
+            else Watching(clock.watches, lambda: self.open_sessions, self._forget)
+        )
 
     @property
     def open_sessions(self) -> Sequence[OpenSession]:
         """Every session that is held open."""
         return list(self._by_handle.values())
+
+    @property
+    def watch_state(self) -> WatchState | None:
+        """How changes by other programs are noticed; None: by looking when something is asked."""
+        return None if self._watching is None else self._watching.state
+
+    def _sessions_changed(self) -> None:
+        if self._watching is not None:
+            self._watching.sessions_changed()
 
     def get(self, session: str) -> OpenSession:
         """The open session with this handle.
@@ -188,7 +204,19 @@ class Sessions:
     def _load(self, path: str) -> Loaded:
         log = self._stores.jsonl.open(path)
         header = make_header(self._new_session_id(), self._clock.now_iso(), os.path.dirname(path))
-        return load_or_begin(log, header)
+        loaded = load_or_begin(log, header)
+        self._return_to_noted_place(loaded, path)
+        return loaded
+
+    def _return_to_noted_place(self, loaded: Loaded, path: str) -> None:
+        session = loaded.session
+        if not session.needs_migration:
+            return
+        place = self._clock.place_notes.find(path)
+        row = NONE if place is None else session.index.find(place)
+        if place is not NO_NOTE and row is not None:
+            session.leaf = row
+            loaded.size = None
 
     async def begin(self, new: NewSession) -> tuple[str, str | None, bool]:
         """A new session with these entries (a fork); see `Nursery`."""
@@ -242,10 +270,12 @@ class Sessions:
         handle = session_id if session_id not in self._by_handle else path or self._new_session_id()
         opened = OpenSession(handle, loaded, self._flush, self._clock)
         opened.nursery = self
+        opened.on_saved = self._sessions_changed
         self._by_handle[handle] = opened
         if path is not None:
             self._by_path[path] = opened
         self._tasks.start_soon(opened.run)
+        self._sessions_changed()
         self.make_room(keep=opened)
         return opened
 
@@ -265,6 +295,11 @@ class Sessions:
             excess -= opened.weight
             self._forget(opened)
 
+    async def watch(self) -> None:
+        """Notice what other programs do to the files of open sessions, until cancelled."""
+        if self._watching is not None:
+            await self._watching.run()
+
     async def keep_room(self) -> None:
         """Call `make_room` now and then, until cancelled."""
         while True:
@@ -275,11 +310,13 @@ class Sessions:
         self._by_handle.pop(opened.handle, None)
         if opened.path is not None and self._by_path.get(opened.path) is opened:
             del self._by_path[opened.path]
+        self._sessions_changed()
         opened.stop()
 
     async def aclose(self) -> None:
         """End every session's queue; what is being written is finished first."""
         for opened in self.open_sessions:
+            await opened.places.keep()
             opened.stop()
         for opened in self.open_sessions:
             await opened.ended.wait()
@@ -318,5 +355,6 @@ async def open_sessions(
     async with anyio.create_task_group() as tasks:
         sessions = Sessions(stores, places, clock, new_session_id, flush, tasks)
         tasks.start_soon(sessions.keep_room)
+        tasks.start_soon(sessions.watch)
         yield sessions
         tasks.cancel_scope.cancel()

@@ -15,7 +15,16 @@ EntryId = str | int | float
 """An entry id. pi writes strings; a number read from a file works as in pi."""
 
 ChangeKind = Literal[
-    "append", "navigate", "compact", "fork", "label", "rename", "edit", "save", "problem"
+    "append",
+    "navigate",
+    "compact",
+    "fork",
+    "label",
+    "rename",
+    "edit",
+    "save",
+    "problem",
+    "leafConflict",
 ]
 
 
@@ -32,6 +41,9 @@ class Origin:
 
 EXTERNAL: Literal["external"] = "external"
 """The origin of what another program wrote."""
+
+REPAIR: Literal["repair"] = "repair"
+"""The origin of what the daemon writes on its own account, such as an anchor."""
 
 AnyOrigin = Origin | Literal["external", "repair"]
 
@@ -149,6 +161,8 @@ class Snapshot:
     entry_count: int
     context_size: ContextSize | None
     problems: tuple[Problem, ...]
+    leaf_conflict: tuple[EntryId | None, EntryId | None] | None = None
+    """Ours and theirs, while another program went on elsewhere and nobody has navigated since."""
     missed: tuple[SessionChange, ...] | None = None
     """What happened since the revision the opener knows; None when only a whole will do."""
 

@@ -11,9 +11,10 @@ hosts will stand behind the same contract: positions are opaque to everyone abov
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from enum import Enum
+from typing import Any, Final, Protocol
 
 Locator = tuple[int, int]
 
@@ -162,3 +163,75 @@ class NoClaims:
     def claim(self, path: str) -> Claim:
         del path
         return _NoClaim()
+
+
+class _NoNote(Enum):
+    NO_NOTE = "no note"
+
+
+NO_NOTE: Final = _NoNote.NO_NOTE
+"""The mark for a session whose place was not noted; None is a place, before the first entry."""
+
+
+class PlaceNotes(Protocol):
+    """Places of sessions whose logs must not be written to yet."""
+
+    def keep(self, path: str, place: Any) -> None:
+        """Note the place (an entry id, or None) of the session at `path`."""
+
+    def find(self, path: str) -> Any:
+        """The noted place, or `NO_NOTE`."""
+
+    def drop(self, path: str) -> None:
+        """Forget the note; having none is no error."""
+
+
+class NoPlaceNotes:
+    """For a process that keeps nothing beside the sessions."""
+
+    def keep(self, path: str, place: Any) -> None:
+        del path, place
+
+    def find(self, path: str) -> Any:
+        del path
+        return NO_NOTE
+
+    def drop(self, path: str) -> None:
+        del path
+
+
+Mark = tuple[int, ...] | None
+"""What tells a file from a changed one without reading it; None: there is none."""
+
+
+class FolderWatch(Protocol):
+    """Folders that are being watched. What it tells is a hint: it may miss and repeat changes."""
+
+    @property
+    def folders(self) -> Collection[str]:
+        """Those that changes are told of."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why some are not among them; None when all are."""
+
+    def wait(self) -> set[str]:
+        """Paths of files that changed, a burst at once; blocks. Empty after a while, and once
+        it is closed."""
+
+    def close(self) -> None:
+        """End it; a `wait` at work returns soon."""
+
+
+class Watches(Protocol):
+    """What can watch folders."""
+
+    @property
+    def kind(self) -> str:
+        """A word for people and programs: `inotify`, …"""
+
+    def watch(self, folders: Collection[str]) -> FolderWatch:
+        """Watch these folders, as far as that is possible; blocks."""
+
+    def marks(self, paths: Sequence[str]) -> list[Mark]:
+        """The marks of files, in the order of the paths; blocks."""

@@ -14,7 +14,7 @@ from statistics import median
 
 import anyio
 
-from pisessiond.app import session_places, sessions
+from pisessiond.app import ServeOptions, session_places, sessions
 from pisessiond.core.index import NONE
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.types import Origin
@@ -48,9 +48,9 @@ async def measure(path: str) -> dict[str, float]:
     figures: dict[str, float] = {}
     places = session_places(None)
     # What is imported when first needed, and the threads, are paid for on an empty session.
-    async with sessions(places, "first-assistant") as held:
+    async with sessions(places, ServeOptions()) as held:
         await held.create(cwd="/", store="memory", origin=ORIGIN)
-    async with sessions(places, "first-assistant") as held:
+    async with sessions(places, ServeOptions()) as held:
         figures["rssImportMb"] = resident_mb()
         with timed(figures, "allMs"):
             with timed(figures, "firstMs"):

@@ -40,17 +40,29 @@ async def talk(request: pytest.FixtureRequest, house: House) -> OpenSession:
 
 
 async def check_leaf(
-    session: OpenSession, moved_to: str | None, lines: list[Entry], leaf: str | None
+    session: OpenSession,
+    moved_to: str | None,
+    lines: list[Entry],
+    leaf: str | None,
+    theirs: str | None = None,
 ) -> None:
-    """Foreign lines, after a client stood somewhere ("" for never moved), lead to this leaf."""
+    """Foreign lines, after a client stood somewhere ("" for never moved), lead to this leaf.
+
+    With `theirs` they went on there, and both places are named until someone navigates.
+    """
     if moved_to != "":
         await session.navigate(moved_to, exact=True, origin=ME)
     listener = Listener(session)
     foreign(session, *lines)
     await session.look()
     assert session.leaf == leaf == listener.leaf
-    assert listener.take() == [("append", "external")]
+    conflict = [("leafConflict", "external")] if theirs is not None else []
+    assert listener.take() == [("append", "external"), *conflict]
     assert listener.rev == session.rev
+    assert session.snapshot().leaf_conflict == ((leaf, theirs) if conflict else None)
+    if conflict:
+        await session.navigate(theirs, exact=True, origin=ME)
+        assert session.snapshot().leaf_conflict is None
 
 
 async def test_what_goes_on_from_the_leaf_is_followed(talk: OpenSession) -> None:
@@ -62,7 +74,7 @@ async def test_what_goes_on_elsewhere_is_followed_while_no_client_moved(talk: Op
 
 
 async def test_where_a_client_moved_the_leaf_stays(talk: OpenSession) -> None:
-    await check_leaf(talk, "a1", [answer("x", "x1", "u2")], "a1")
+    await check_leaf(talk, "a1", [answer("x", "x1", "u2")], "a1", theirs="x1")
 
 
 async def test_unless_it_goes_on_from_there(talk: OpenSession) -> None:
@@ -89,7 +101,7 @@ async def test_before_the_first_entry_a_new_root_is_followed(talk: OpenSession) 
 
 
 async def test_before_the_first_entry_nothing_else_is(talk: OpenSession) -> None:
-    await check_leaf(talk, None, [answer("x", "x1", "u2")], None)
+    await check_leaf(talk, None, [answer("x", "x1", "u2")], None, theirs="x1")
 
 
 async def test_a_foreign_leaf_entry_moves_to_its_target(talk: OpenSession) -> None:

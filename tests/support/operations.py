@@ -180,7 +180,10 @@ def system_message(session: Session) -> Any:
 
 def service(folder: Path) -> Any:
     """Our service with an agent folder of its own, writing at the moment at which pi writes."""
-    return app.sessions(app.session_places(str(folder / "agent")), "first-message")
+    return app.sessions(
+        app.session_places(str(folder / "agent")),
+        app.ServeOptions(flush="first-message", persist="memory"),
+    )
 
 
 def texts_by_pi(built: Answer) -> list[str | None]:
