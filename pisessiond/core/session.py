@@ -7,6 +7,7 @@ is decided in `changes`, carried out by a store, and taken in by `take_in`.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -70,6 +71,22 @@ class Projection:
         return [message for entry in self.entries for message in entry.messages]
 
 
+def _weak_reader(session: Session) -> Callable[[int], Entry]:
+    """Reads a row's body for the sizes, which are the session's own.
+
+    Weakly: a session that is let go of is freed at once. In a cycle its arrays, which the collector
+    does not count, would stay until it happens to come by.
+    """
+    weak = weakref.ref(session)
+
+    def read(row: int) -> Entry:
+        owner = weak()
+        assert owner is not None, "sizes are asked through their session"
+        return owner.entry(row)
+
+    return read
+
+
 class Session:
     """A loaded session. Rows (see `Index`) name entries here; ids do so outside."""
 
@@ -80,7 +97,7 @@ class Session:
         self.version = loaded.version
         self.index: Index = loaded.index
         self.tree = Tree(self.index)
-        self.sizes = Sizes(self.index, self.entry)
+        self.sizes = Sizes(self.index, _weak_reader(self))
         self.problems: list[Problem] = loaded.problems
         self.line_count = loaded.line_count
         self.labels: dict[Any, tuple[Any, Any]] = {}
