@@ -11,12 +11,13 @@ import pwd
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import socket
     from contextlib import AbstractAsyncContextManager
 
     from pisessiond.core.flush import FlushRule
@@ -113,25 +114,17 @@ async def _serve(options: ServeOptions) -> int:
     except OSError as error:
         options.report(f"the state folder {options.state_folder} cannot be used: {error.strerror}")
         return 1
-    finally:
-        if claim is not None:
-            claim.release()
+    # The claim is not let go here: it ends with the process, and not a moment before.
 
 
 async def _serve_doors(options: ServeOptions, claim: Claim | None) -> int:
     from pisessiond.protocol.build import current_build
     from pisessiond.server.daemon import Daemon, Doors
-    from pisessiond.server.listener import (
-        NoSocketsHere,
-        adopt_inherited,
-        bind_loopback,
-        elsewhere,
-    )
+    from pisessiond.server.listener import bind_loopback
     from pisessiond.server.state import About
     from pisessiond.server.tokens import read_token
 
-    inherited = None if options.stdio else adopt_inherited()
-    path = options.socket if inherited is None else inherited.getsockname()
+    path, listening, inherited = _listen(options)
     tcp = None if options.tcp is None else bind_loopback(options.tcp)
     places = session_places(options.agent_dir)
     about = About(
@@ -153,16 +146,25 @@ async def _serve_doors(options: ServeOptions, claim: Claim | None) -> int:
         daemon = Daemon(held, about)
         if path is None:
             return await daemon.serve_stdio()
-        doors = Doors(claim, inherited, tcp)
-        try:
-            await daemon.serve_socket(Path(path), ready, doors)
-        except NoSocketsHere:
-            if options.address_file is None:
-                raise
-            path = elsewhere(Path(options.address_file))
-            daemon.state.about = about = replace(about, address=path)
-            await daemon.serve_socket(Path(path), ready, doors)
+        await daemon.serve_socket(Path(path), ready, Doors(claim, listening, inherited, tcp))
     return 0
+
+
+def _listen(options: ServeOptions) -> tuple[str | None, socket.socket | None, bool]:
+    """Where to listen, the socket that does, and whether a service manager made it."""
+    from pisessiond.server.listener import NoSocketsHere, adopt_inherited, bind_private, elsewhere
+
+    if options.socket is None:
+        return None, None, False
+    if (inherited := adopt_inherited()) is not None:
+        return inherited.getsockname(), inherited, True
+    try:
+        return options.socket, bind_private(Path(options.socket)), False
+    except NoSocketsHere:
+        if options.address_file is None:
+            raise
+        path = elsewhere(Path(options.address_file))
+        return path, bind_private(Path(path)), False
 
 
 def sessions(

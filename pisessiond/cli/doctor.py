@@ -72,10 +72,12 @@ def examine() -> Iterator[Finding]:
         yield Finding("state folder", "trouble", str(error), remedy)
         return
     yield _state_folder(place)
-    yield _address(place)
-    if os.path.isdir(place.folder):
-        yield from _takes_sockets(place)
-    yield from _daemon(place)
+    address = _address(place)
+    yield address
+    if address.state != "trouble":
+        if os.path.isdir(place.folder):
+            yield from _takes_sockets(place)
+        yield from _daemon(place)
     yield from _log(place)
     yield _disk("sessions", place.agent_dir)
     yield _disk("state", place.folder)
@@ -146,6 +148,9 @@ def _address(place: Place) -> Finding:
         path = socket_path(place)
     except NoDaemon as error:
         return Finding("address", "trouble", str(error), f"see {place.address_file}")
+    if os.path.lexists(path) and not stat.S_ISSOCK(os.lstat(path).st_mode):
+        remedy = "move it away"
+        return Finding("address", "trouble", f"{path} is there and is no socket", remedy)
     if path == place.own_socket:
         return Finding("address", "ok", path)
     return Finding("address", "note", f"{path}, named in {place.address_file}")

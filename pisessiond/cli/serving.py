@@ -147,6 +147,8 @@ def _detach() -> None:
     """Leaves the starter: it waits for its child only, and the daemon is the child's child."""
     if os.fork():
         os._exit(0)
+    # The files it makes are everyone's, whoever started it; their owner can always use them.
+    os.umask(os.umask(0o077) & 0o077)
 
 
 def _tell_starter(word: str) -> None:

@@ -96,6 +96,8 @@ def _start(place: Place, deadline: float) -> socket.socket | None:
     """Starts the daemon if this process gets to do so now; None: look again."""
     lock = os.open(place.start_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
+        # A umask may have taken bits that the next one to open it needs.
+        os.fchmod(lock, 0o600)
         if not try_lock(lock):
             return None
         # Who held the lock until now may have started it.

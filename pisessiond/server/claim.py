@@ -78,13 +78,6 @@ class Claim:
         if self._life is not None:
             os.pwrite(self._life, _STOPPING, 0)
 
-    def release(self) -> None:
-        """Lets both locks go. The end of the process does the same."""
-        self._let_start_go()
-        if self._life is not None:
-            os.close(self._life)
-            self._life = None
-
     @contextmanager
     def holding_start(self) -> Iterator[bool]:
         """The start lock for a moment; False where someone else has it."""
@@ -103,7 +96,10 @@ class Claim:
 
     def _open(self, name: str) -> int:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        return os.open(self.folder / name, flags, 0o600)
+        file = os.open(self.folder / name, flags, 0o600)
+        # A umask may have taken bits that the next one to open it needs.
+        os.fchmod(file, 0o600)
+        return file
 
     def _write_record(self, about: dict[str, object]) -> None:
         record = {"pid": os.getpid(), "host": os.uname().nodename, "bootId": boot_id(), **about}
@@ -111,6 +107,7 @@ class Claim:
         try:
             file = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             with os.fdopen(file, "w", encoding="utf-8") as out:
+                os.fchmod(file, 0o600)
                 json.dump(record, out)
             made.replace(self.folder / "daemon.json")
         except OSError:

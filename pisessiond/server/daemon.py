@@ -52,8 +52,10 @@ class Doors:
 
     claim: Claim | None = None
     """The hold on the state folder; None for a socket that is no one's address."""
-    inherited: socket.socket | None = None
-    """The socket, where a service manager made it."""
+    listening: socket.socket | None = None
+    """The socket, where it listens already."""
+    inherited: bool = False
+    """Whether a service manager made that, and keeps it."""
     tcp: socket.socket | None = None
     """A listening socket on loopback."""
 
@@ -79,7 +81,7 @@ class Daemon:
             ListenError: The path or its folder will not do.
         """
         doors = doors or Doors()
-        listening = doors.inherited or bind_private(path)
+        listening = doors.listening or bind_private(path)
         with self._signals():
             async with anyio.create_task_group() as tasks:
                 await self._serve_socket(tasks, listening, path, ready, doors)
@@ -97,9 +99,7 @@ class Daemon:
             self.state.arriving += 1
             tasks.start_soon(self._connect, transport, connection)
 
-        listener = Listener(
-            listening, path, partial(accept, "unix"), inherited=doors.inherited is not None
-        )
+        listener = Listener(listening, path, partial(accept, "unix"), inherited=doors.inherited)
         open_doors: list[Door] = [listener]
         if doors.tcp is not None:
             open_doors.append(Door(doors.tcp, partial(accept, "tcp")))
