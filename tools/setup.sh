@@ -19,6 +19,12 @@ esac
 
 say() { printf 'setup: %s\n' "$*"; }
 
+# Two runs at once would make the same environment: the second waits for the first.
+if command -v flock >/dev/null; then
+    exec 9>.setup.lock
+    flock 9
+fi
+
 # Debian ships python3 without ensurepip and node without npm; a fresh machine lacks both.
 missing_packages() {
     command -v python3 >/dev/null || echo python3
