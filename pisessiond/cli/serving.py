@@ -33,6 +33,8 @@ IDLE_SECONDS = 600.0
 )
 @click.option(
     "--idle",
+    # Not for users: how tests let a daemon that a client started leave soon.
+    envvar="PISESSIOND_TEST_IDLE",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
     help="End after so long without clients and work; 0 never.  [default: 600, with --socket 0]",
