@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import anyio
 
@@ -26,10 +27,35 @@ CALM = 16
 JOINED_AT_MOST = 512
 """Changes joined into one; then it is sent at once."""
 
+JOINED_BYTES = 1 << 20
+"""About what they may come to; one message must not grow beyond what clients take."""
+
 RING_REVS = 4_096
 RING_BYTES = 8 << 20
 _NODE_BYTES = 400
 """What a node costs on the wire, about, where a change was never encoded."""
+
+
+def _spelled(value: Any) -> int:
+    """About how long a value is as JSON: its strings count, and a little for all else."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(16 + _spelled(part) for part in value.values())
+    if isinstance(value, list | tuple):
+        return sum(_spelled(part) for part in value)
+    return 16
+
+
+def _size_of(change: SessionChange) -> int:
+    """About what a change costs on the wire."""
+    if change.encoded is not None:
+        return len(change.encoded)
+    size = _NODE_BYTES
+    for part in change.changes:
+        size += sum(_NODE_BYTES + len(node.label or "") for node in part.nodes)
+        size += _spelled(part.details)
+    return size
 
 
 class RingBudget:
@@ -68,10 +94,7 @@ class Ring:
 
     def keep(self, change: SessionChange) -> None:
         """Add what was just sent, forgetting the oldest beyond the limits."""
-        if change.encoded is not None:
-            size = len(change.encoded)
-        else:
-            size = _NODE_BYTES * (1 + sum(len(one.nodes) for one in change.changes))
+        size = _size_of(change)
         self._changes.append(change)
         self._sizes.append(size)
         self.size += size
@@ -121,6 +144,7 @@ class Announcer:
         self._ring = Ring(budget)
         budget.enter(self._ring)
         self._pending: list[SessionChange] = []
+        self._pending_size = 0
         self._recent: deque[float] = deque(maxlen=CALM)
         self._storm = anyio.Event()
         self.epoch = next_epoch()
@@ -162,7 +186,11 @@ class Announcer:
         if not self._pending and not is_storm:
             self._send(change)
             return
+        size = _size_of(change)
+        if self._pending_size + size > JOINED_BYTES:
+            self.flush()
         self._pending.append(change)
+        self._pending_size += size
         self._storm.set()
         if len(self._pending) >= JOINED_AT_MOST:
             self.flush()
@@ -174,6 +202,7 @@ class Announcer:
         first, last = self._pending[0], self._pending[-1]
         parts = tuple(part for change in self._pending for part in change.changes)
         self._pending = []
+        self._pending_size = 0
         self._send(replace(last, base=first.base, changes=parts, encoded=None))
 
     def _send(self, change: SessionChange) -> None:
@@ -184,6 +213,7 @@ class Announcer:
     def reset(self, reason: str) -> None:
         """Begin a new epoch; every subscriber has to open the session again."""
         self._pending = []
+        self._pending_size = 0
         self._ring.clear()
         self.epoch = self._next_epoch()
         self.rev = 1
