@@ -79,6 +79,10 @@ class Outbound:
         """Forgets that notifications of a session were dropped: the client gets it whole now."""
         self._overflown.pop(session, None)
 
+    def tell_dropped(self) -> None:
+        """Says now, behind what waits, which sessions have to be opened again."""
+        self._send_resets()
+
     @property
     def has_room(self) -> bool:
         """Whether few enough answers are queued for more questions to be read."""

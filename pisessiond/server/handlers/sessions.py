@@ -61,6 +61,8 @@ async def sync(connection: Connection, params: SyncParams) -> Nothing:
         wanted = list(connection.subscriptions.values())
     for session in wanted:
         await session.catch_up()
+    # A client that was told too much to take it all must learn of that before it goes on.
+    connection.outbound.tell_dropped()
     return Nothing()
 
 
