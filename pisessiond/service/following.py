@@ -6,6 +6,8 @@ moves the leaf; anything else leaves it where a client put it, or is followed if
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pisessiond.core import kinds
 from pisessiond.core.index import NONE
 from pisessiond.core.javascript import NotJson, parse_json
@@ -13,7 +15,7 @@ from pisessiond.core.lines import Head, OddLine, read_line
 from pisessiond.core.problems import Problem
 from pisessiond.core.session import Session
 from pisessiond.service.nodes import make_node
-from pisessiond.service.types import Node
+from pisessiond.service.types import AnyOrigin, Change, Node
 from pisessiond.storage.base import StoredLine
 
 
@@ -47,6 +49,26 @@ def _goes_on_from(session: Session, leaf: int, row: int) -> bool:
     while above not in (leaf, NONE) and index.kind[above] not in kinds.GIVES_MESSAGE:
         above = index.parent[above]
     return above == leaf
+
+
+def about_others(session: Session, rows: Iterable[int], origin: AnyOrigin) -> list[Change]:
+    """What appended entries change besides themselves, however they came: a label, the name.
+
+    Bodies never travel unasked, so a node of type `label` alone does not say whom it names.
+    """
+    index = session.index
+    found: dict[object, Change] = {}
+    for row in rows:
+        if index.kind[row] == kinds.SESSION_INFO:
+            found["name"] = Change("rename", origin, details={"name": session.name})
+        elif index.kind[row] == kinds.LABEL:
+            target, _ = index.notes[row]
+            if not isinstance(target, str | int | float) or index.find(target) is None:
+                continue
+            label = session.labels.get(target, (None, None))[0]
+            details = {"target": target, "label": label if isinstance(label, str) else None}
+            found["label", target] = Change("label", origin, details=details)
+    return list(found.values())
 
 
 def foreign_node(session: Session, row: int, line: bytes) -> Node:

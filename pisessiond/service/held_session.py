@@ -28,7 +28,7 @@ from pisessiond.service.errors import (
     FileChanged,
     SessionNotFound,
 )
-from pisessiond.service.following import foreign_node, take_in_line
+from pisessiond.service.following import about_others, foreign_node, take_in_line
 from pisessiond.service.loading import Loaded, load
 from pisessiond.service.nodes import make_size
 from pisessiond.service.place_keeping import PlaceKeeper
@@ -280,10 +280,11 @@ class HeldSession:
         change = Change("append" if nodes else "problem", EXTERNAL, nodes)
         if new_problems:
             change.details["problems"] = new_problems
-        changes = [change]
+        rows = [row for row, _ in taken if row is not None]
+        changes = [change, *about_others(session, rows, EXTERNAL)]
         if nodes:
             self.has_unkept_place = False
-            changes += self._conflict(max(row for row, _ in taken if row is not None))
+            changes += self._conflict(max(rows))
         self.tell(changes, steps=max(len(nodes), 1))
 
     def _conflict(self, row: int) -> list[Change]:

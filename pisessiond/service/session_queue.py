@@ -36,6 +36,7 @@ from pisessiond.service.errors import (
     ServiceError,
     SessionNotFound,
 )
+from pisessiond.service.following import about_others
 from pisessiond.service.held_session import HeldSession, Surroundings
 from pisessiond.service.loading import Loaded, migrated_lines
 from pisessiond.service.nodes import make_node
@@ -295,9 +296,15 @@ class SessionQueue(HeldSession):
             self.place_changed(client_moved=_is_move(act, plan))
             if act.entries or moved:
                 change = Change(plan.kind, act.origin, self._nodes(act), plan.details)
-                self.tell([change], steps=max(len(act.entries), 1))
+                others = self._about_others(act) if plan.kind in ("append", "navigate") else []
+                self.tell([change, *others], steps=max(len(act.entries), 1))
             act.rev = self.rev
             act.done.set()
+
+    def _about_others(self, act: Act) -> list[Change]:
+        session = self.session
+        rows = [session.row_of(new.head.id) for new in act.entries]
+        return about_others(session, rows, act.origin)
 
     def _nodes(self, act: Act) -> tuple[Node, ...]:
         session = self.session

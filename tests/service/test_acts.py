@@ -331,7 +331,10 @@ async def test_navigating_to_the_leaf_does_nothing(house: House) -> None:
     done = await session.navigate("u2", label="here", origin=ME)
     assert in_file(session)[-1]["targetId"] == "u2"
     assert in_file(session)[-1]["parentId"] == "u2"
-    assert listener.heard[-1].details == {"from": "u2", "to": "u2"}
+    assert [one.details for one in listener.heard] == [
+        {"from": "u2", "to": "u2"},
+        {"target": "u2", "label": "here"},
+    ]
 
 
 async def test_exact_stands_at_the_very_entry(talk: OpenSession) -> None:
@@ -354,7 +357,7 @@ async def test_a_summary_is_appended_at_the_new_place(talk: OpenSession) -> None
     assert done.summary_entry == summary["id"]
     assert (mark["targetId"], mark["parentId"]) == (summary["id"], summary["id"])
     assert (done.leaf, talk.leaf) == (mark["id"], mark["id"])
-    assert listener.take() == [("navigate", "editor")]
+    assert listener.take() == [("navigate", "editor"), ("label", "editor")]
 
 
 async def test_a_label_without_summary_goes_to_the_target(talk: OpenSession) -> None:
