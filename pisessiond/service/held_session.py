@@ -187,6 +187,7 @@ class HeldSession:
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
         self.news.unsubscribe(subscriber)
+        self.last_used = self.clock.monotonic()
         if not self.subscribers and self.has_unkept_place and self._tasks is not None:
             self._tasks.start_soon(self.places.keep)
 

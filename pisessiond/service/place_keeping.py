@@ -9,6 +9,7 @@ where the file reopens there anyway, or where another program has gone on in the
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING
 
 import anyio
@@ -32,7 +33,8 @@ class PlaceKeeper:
     """Watches over one session's place."""
 
     def __init__(self, session: HeldSession) -> None:
-        self._session = session
+        # Weakly, so that a session which left memory is freed at once.
+        self._weak = weakref.ref(session)
         self._due = anyio.Event()
 
     def moved(self) -> None:
@@ -55,20 +57,21 @@ class PlaceKeeper:
         A failed write is not told: nothing that was acknowledged is lost, and the next move or
         the end of the session tries again.
         """
-        session = self._session
+        session = self._weak()
+        if session is None:
+            return
         with anyio.CancelScope(shield=True):
             async with session.changing:
                 if not session.has_unkept_place:
                     return
                 try:
-                    await self._write()
+                    await self._write(session)
                 except ServiceError:
                     return
 
-    async def _write(self) -> None:
-        held = self._session
+    async def _write(self, held: HeldSession) -> None:
         if held.session.needs_migration:
-            await self._note()
+            await self._note(held)
             return
         await held.take_in_news()
         if not held.has_unkept_place:
@@ -95,9 +98,8 @@ class PlaceKeeper:
         held.has_unkept_place = False
         held.tell([Change("append", REPAIR, (make_node(session, row, entry),))])
 
-    async def _note(self) -> None:
+    async def _note(self, held: HeldSession) -> None:
         """Keep the place of a file of an old format beside it; only a client's write migrates."""
-        held = self._session
         path, place = held.path, held.leaf
         if path is not None:
             await in_worker(lambda: held.clock.place_notes.keep(path, place))

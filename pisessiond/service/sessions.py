@@ -42,6 +42,10 @@ ROOM_SECONDS = 30.0
 MEMORY_BUDGET = 256 << 20
 """Bytes that sessions may take together before idle ones leave, least used first."""
 
+HELD_AT_MOST = 256
+"""Sessions held before idle ones leave too: each keeps its file open, and many systems let a
+process open no more than 1,024."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stores:
@@ -72,6 +76,8 @@ class Sessions:
         self._by_handle: dict[str, OpenSession] = {}
         self._by_path: dict[str, OpenSession] = {}
         self._opening: dict[str, anyio.Event] = {}
+        self._leaving: dict[str, anyio.Event] = {}
+        """By path, those let go of that have not given their claim back yet."""
         self._finder = Finder(stores.jsonl, places)
         self._budget = MEMORY_BUDGET
         self._watching = (
@@ -196,6 +202,9 @@ class Sessions:
             self._forget(known)
         self._opening[path] = anyio.Event()
         try:
+            if (leaving := self._leaving.get(path)) is not None:
+                # It may still be writing; two at a time would each be the other's other program.
+                await leaving.wait()
             loaded = await in_worker(lambda: self._load(path))
             return self._hold(loaded)
         finally:
@@ -290,7 +299,8 @@ class Sessions:
         idle.sort(key=lambda s: s.last_used)
         excess = sum(s.weight for s in self.open_sessions) - self._budget
         for opened in idle:
-            if excess <= 0 and now - opened.last_used < IDLE_SECONDS:
+            is_old = now - opened.last_used >= IDLE_SECONDS
+            if excess <= 0 and len(self._by_handle) <= HELD_AT_MOST and not is_old:
                 break
             excess -= opened.weight
             self._forget(opened)
@@ -310,6 +320,9 @@ class Sessions:
         self._by_handle.pop(opened.handle, None)
         if opened.path is not None and self._by_path.get(opened.path) is opened:
             del self._by_path[opened.path]
+        self._leaving = {path: end for path, end in self._leaving.items() if not end.is_set()}
+        if opened.path is not None:
+            self._leaving[opened.path] = opened.ended
         self._sessions_changed()
         opened.stop()
 
