@@ -35,6 +35,8 @@ class StoredLine:
     locator: Locator
     is_ours: bool
     """Whether it is one of the lines just given to `append`, not another writer's."""
+    is_left: bool = False
+    """Whether it is what a failed write of ours left: no entry, and no other writer's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class AppendOutcome:
     caller decides anew with `lines` taken in."""
     lines: list[StoredLine] = field(default_factory=list)
     """All lines new to the log since it was last looked at, in their order, ours among them."""
+    ended: int | None = None
+    """Where a torn last line begins that this append has ended: known before, and no whole JSON."""
 
 
 class SessionLog(Protocol):
@@ -58,6 +62,10 @@ class SessionLog(Protocol):
     @property
     def is_flushed(self) -> bool:
         """Whether the log is stored; False while all its lines are only held."""
+
+    @property
+    def refusal(self) -> str | None:
+        """Why nothing more is written, in a sentence, until it is scanned anew; None otherwise."""
 
     def scan(self) -> Iterator[Run]:
         """Every line from the header on, held ones included; remembers how far it read.
@@ -94,6 +102,7 @@ class SessionLog(Protocol):
             SessionFileExists: a held log was to be created, and something is there.
             NotWritable: the system does not let us write.
             Degraded: the write failed; the log says what it said before.
+            NotSynced: what was written may not last; nothing more is, until a new `scan`.
             Unreadable: it cannot be compared with what is known of it.
         """
 

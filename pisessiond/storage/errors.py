@@ -41,11 +41,24 @@ class NotWritable(StoreError):
 
 
 class Degraded(StoreError):
-    """A write failed (disk full, sync failed); the session stands as before the act."""
+    """A write failed (disk full, say); the session stands as before the act."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"The write failed ({reason}) and was taken back; try again.")
         self.reason = reason
+
+
+class NotSynced(StoreError):
+    """The system could not say that a write is on disk.
+
+    Nothing more is written until the log is scanned anew.
+    """
+
+    def __init__(self, reason: str, kept: str | None = None) -> None:
+        super().__init__(f"the disk failed to take a write ({reason}); open the session anew.")
+        self.reason = reason
+        self.kept = kept
+        """Where a copy of the lines is; None when there is none."""
 
 
 class FileChanged(StoreError):

@@ -1,7 +1,8 @@
 """pi's own store: one JSONL file a session (SESSION-RULES section 1).
 
 Grammar of a file: lines separated by the byte 0x0A alone, the last one perhaps without it. What
-stands between is the codec's business; here lines are bytes.
+stands between is the codec's business; here lines are bytes. One thing is asked of it: whether a
+last line without line feed is whole JSON.
 
 Reading never writes. One write call carries all lines of an append, with O_APPEND, so that lines
 of two programs never mix, and fdatasync comes before the answer. Files are read with pread and
@@ -10,59 +11,46 @@ never mapped: a file that another program truncates must not kill the daemon.
 
 from __future__ import annotations
 
-import errno
 import os
-import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+import time
+from collections.abc import Callable, Iterator, Sequence
 
+from pisessiond.core.lines import OddLine, read_line
 from pisessiond.storage.base import AppendOutcome, Locator, Run, StoredLine
 from pisessiond.storage.errors import (
     Degraded,
     FileChanged,
     NoSuchSession,
-    NotWritable,
-    SessionFileExists,
+    NotSynced,
     StoreError,
     Unreadable,
 )
 from pisessiond.storage.files import Files, SystemFiles
+from pisessiond.storage.jsonl_making import Making
+from pisessiond.storage.jsonl_reading import Identity, Reader, close_quietly, near_groups, words
+from pisessiond.storage.jsonl_writing import (
+    CutShort,
+    Sync,
+    SyncFailed,
+    World,
+    cut_off,
+    end_fragment,
+    overwrite,
+    refused,
+    sync_data,
+    sync_folder,
+    unlink_quietly,
+    write_beside,
+    write_once,
+)
+from pisessiond.storage.unsynced import UnsyncedLines
 
 _CHUNK = 256 << 10
-_SPAN = 1 << 20
-"""Lines fetched by one read lie within so many bytes."""
-_DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
-_NEAR = 16 << 10
-"""Lines closer together than this are fetched by one read."""
 
-
-class _Identity(NamedTuple):
-    """What tells one file from another, and a changed one from itself."""
-
-    device: int
-    inode: int
-    size: int
-    mtime_ns: int
-
-    @classmethod
-    def of(cls, stat: os.stat_result) -> _Identity:
-        return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
-
-
-class _Reader:
-    """A descriptor that closes when the last reader lets go of it.
-
-    A reload replaces the reader while other threads may still read through the old one; closing it
-    by hand could hand its number to another file in the middle of a pread.
-    """
-
-    def __init__(self, files: Files, path: str) -> None:
-        self.descriptor = files.open(path, os.O_RDONLY)
-        self._close = files.close
-
-    def __del__(self) -> None:
-        if hasattr(self, "descriptor"):
-            self._close(self.descriptor)
+TORN_SECONDS = 0.25
+"""How long another writer is given to end its last line before we write behind it."""
+_LOOK_SECONDS = 0.01
+"""How often it is looked meanwhile."""
 
 
 class JsonlLog:
@@ -72,20 +60,28 @@ class JsonlLog:
     anything.
     """
 
-    def __init__(self, path: str, files: Files, *, exists: bool) -> None:
+    def __init__(self, path: str, world: World, *, exists: bool) -> None:
         self._path = path
-        self._files = files
-        self._known: _Identity | None = None
+        self._world = world
+        self._files = world.files
+        self._known: Identity | None = None
         self._end = 0
         """Where the next unread byte is: behind the last whole line that was taken in."""
         self._open_tail = b""
         """The last line when it has no line feed yet but was understood as a line."""
+        self._waited_for: tuple[int, int] | None = None
+        """The last line (its place and length) that has had its time to go on."""
+        self._left: list[tuple[int, int]] = []
+        """Places where failed writes of ours left something that has not been read yet."""
         self._held: list[bytes] = []
         self._held_size = 0
         self._held_at: dict[int, bytes] = {}
         self._flushed = exists
-        self._replaces_empty = False
-        self._reader: _Reader | None = None
+        self._making = Making(path, world)
+        self._reader: Reader | None = None
+        self._refusal: NotSynced | None = None
+        self._unsynced: tuple[int, bytes] | None = None
+        """What may not be on disk, and where it is in the file."""
 
     @property
     def path(self) -> str:
@@ -95,6 +91,10 @@ class JsonlLog:
     def is_flushed(self) -> bool:
         return self._flushed
 
+    @property
+    def refusal(self) -> str | None:
+        return None if self._refusal is None else str(self._refusal)
+
     # Reading -----------------------------------------------------------------------------------
 
     def scan(self) -> Iterator[Run]:
@@ -103,19 +103,15 @@ class JsonlLog:
             return
         self.close()
         reader = self._open_reader()
-        self._known = self._identity_of(reader)
+        self._known = reader.identity()
+        self._refusal = None
+        self._left.clear()
         if self._known.size == 0:
             self._flushed = False
-            self._replaces_empty = True
+            self._making.replaces_empty = True
             return
         self._end = 0
         yield from self._runs(reader, 0, self._known.size)
-
-    def _identity_of(self, reader: _Reader) -> _Identity:
-        try:
-            return _Identity.of(self._files.fstat(reader.descriptor))
-        except OSError as error:
-            raise Unreadable(self._path, _words(error)) from error
 
     def _scan_held(self) -> Iterator[Run]:
         offset = 0
@@ -123,15 +119,12 @@ class JsonlLog:
             yield Run(offset, [line])
             offset += len(line) + 1
 
-    def _runs(self, reader: _Reader, start: int, end: int) -> Iterator[Run]:
+    def _runs(self, reader: Reader, start: int, end: int) -> Iterator[Run]:
         """Whole lines between two offsets; a last line without line feed comes by itself."""
         pending = b""
         position = start
         while position < end:
-            try:
-                chunk = self._files.pread(reader.descriptor, min(_CHUNK, end - position), position)
-            except OSError as error:
-                raise Unreadable(self._path, _words(error)) from error
+            chunk = reader.read_some(min(_CHUNK, end - position), position)
             if not chunk:
                 break
             position += len(chunk)
@@ -148,14 +141,9 @@ class JsonlLog:
         if pending:
             yield Run(self._end, [pending])
 
-    def _open_reader(self) -> _Reader:
+    def _open_reader(self) -> Reader:
         if self._reader is None:
-            try:
-                self._reader = _Reader(self._files, self._path)
-            except FileNotFoundError as error:
-                raise NoSuchSession(self._path) from error
-            except OSError as error:
-                raise Unreadable(self._path, _words(error)) from error
+            self._reader = Reader(self._files, self._path)
         return self._reader
 
     def read(self, locators: Sequence[Locator]) -> list[bytes]:
@@ -163,27 +151,111 @@ class JsonlLog:
             return [self._held_at.get(position, b"") for position, _ in locators]
         reader = self._open_reader()
         lines: list[bytes] = []
-        for group in _near_groups(locators):
+        for group in near_groups(locators):
             start = group[0][0]
             end = group[-1][0] + group[-1][1]
-            data = self._pread_all(reader, end - start, start)
+            data = reader.read(end - start, start)
             lines += [data[at - start : at - start + length] for at, length in group]
         return lines
 
-    def _pread_all(self, reader: _Reader, length: int, offset: int) -> bytes:
-        data = b""
-        try:
-            while len(data) < length:
-                at = offset + len(data)
-                more = self._files.pread(reader.descriptor, length - len(data), at)
-                if not more:
-                    break
-                data += more
-        except OSError as error:
-            raise Unreadable(self._path, _words(error)) from error
-        return data
+    # Other writers -----------------------------------------------------------------------------
 
-    # Writing -----------------------------------------------------------------------------------
+    def look(self) -> list[StoredLine]:
+        # After a failed sync the session stands where it stood until all of it is read anew.
+        if not self._flushed or self._refusal is not None:
+            return []
+        now = self._identity_now()
+        if now == self._known:
+            return []
+        self._require_same(now)
+        lines = self._read_tail(now)
+        self._known = now
+        return lines
+
+    def _identity_now(self) -> Identity:
+        try:
+            return Identity.of(self._files.stat(self._path))
+        except FileNotFoundError as error:
+            raise FileChanged("it was deleted") from error
+        except OSError as error:
+            raise Unreadable(self._path, words(error)) from error
+
+    def _require_same(self, now: Identity) -> None:
+        known = self._known
+        if known is None:
+            raise FileChanged("it was never read")
+        if (now.device, now.inode) != (known.device, known.inode):
+            raise FileChanged("it was replaced by another file")
+        if now.size < known.size:
+            raise FileChanged("it was truncated")
+        if now.size == known.size:
+            raise FileChanged("it was rewritten in place")
+
+    def _read_tail(self, now: Identity) -> list[StoredLine]:
+        """Whole lines that came behind what was read; a torn last line waits for its end."""
+        before = self._end, self._open_tail
+        try:
+            return self._read_whole_lines(now)
+        except StoreError:
+            # What was read of them is given with the rest, once all can be read.
+            self._end, self._open_tail = before
+            raise
+
+    def _read_whole_lines(self, now: Identity) -> list[StoredLine]:
+        reader = self._open_reader()
+        start = self._end
+        if self._open_tail:
+            tail = reader.read(len(self._open_tail) + 1, start)
+            if not tail.startswith(self._open_tail) or tail[len(self._open_tail) :] != b"\n":
+                raise FileChanged("its last line was changed")
+            self._end = start = start + len(tail)
+            self._open_tail = b""
+        stored = []
+        for run in self._runs(reader, start, now.size):
+            offset = run.offset
+            for line in run.lines:
+                if offset < self._end:
+                    stored.append(self._foreign_line(line, offset))
+                offset += len(line) + 1
+        self._open_tail = b""
+        self._left = [place for place in self._left if place[1] > self._end]
+        return stored
+
+    def _foreign_line(self, line: bytes, offset: int) -> StoredLine:
+        is_left = any(start <= offset < stop for start, stop in self._left)
+        return StoredLine(line, (offset, len(line)), is_ours=False, is_left=is_left)
+
+    def _news(self) -> list[StoredLine]:
+        """What has to be taken in before anything is written: foreign lines, a last one included.
+
+        Our write ends a last line that has no line feed. It may be whole, and an entry like any
+        other. Or it is torn; then whoever writes it gets a moment to go on.
+        """
+        if foreign := self.look():
+            return foreign
+        tail = self._last_line()
+        waited = TORN_SECONDS if self._waited_for == (self._end, len(tail)) else 0.0
+        while waited < TORN_SECONDS and is_torn(tail):
+            self._world.sleep(_LOOK_SECONDS)
+            waited += _LOOK_SECONDS
+            if foreign := self.look():
+                return foreign
+            tail = self._last_line()
+        self._waited_for = self._end, len(tail)
+        if self._open_tail or not tail:
+            return []
+        self._open_tail = tail
+        return [self._foreign_line(tail, self._end)]
+
+    def _last_line(self) -> bytes:
+        """What stands behind the last line feed."""
+        assert self._known is not None
+        length = self._known.size - self._end
+        if self._open_tail or not length:
+            return self._open_tail
+        return self._open_reader().read(length, self._end)
+
+    # Appending ---------------------------------------------------------------------------------
 
     def hold(self, lines: Sequence[bytes]) -> list[Locator]:
         assert not self._flushed
@@ -195,102 +267,90 @@ class JsonlLog:
             self._held_size += len(line) + 1
         return places
 
-    def look(self) -> list[StoredLine]:
-        if not self._flushed:
-            return []
-        now = self._identity_now()
-        if now == self._known:
-            return []
-        self._require_same(now)
-        lines = self._read_tail(now)
-        self._known = now
-        return lines
-
-    def _identity_now(self) -> _Identity:
-        try:
-            return _Identity.of(self._files.stat(self._path))
-        except FileNotFoundError as error:
-            raise FileChanged("it was deleted") from error
-        except OSError as error:
-            raise Unreadable(self._path, _words(error)) from error
-
-    def _require_same(self, now: _Identity) -> None:
-        known = self._known
-        if known is None:
-            raise FileChanged("it was never read")
-        if (now.device, now.inode) != (known.device, known.inode):
-            raise FileChanged("it was replaced by another file")
-        if now.size < known.size:
-            raise FileChanged("it was truncated")
-        if now.size == known.size:
-            raise FileChanged("it was rewritten in place")
-
-    def _read_tail(self, now: _Identity) -> list[StoredLine]:
-        """Whole lines that came behind what was read; a torn last line waits for its end."""
-        before = self._end, self._open_tail
-        try:
-            return self._read_whole_lines(now)
-        except StoreError:
-            # What was read of them is given with the rest, once all can be read.
-            self._end, self._open_tail = before
-            raise
-
-    def _read_whole_lines(self, now: _Identity) -> list[StoredLine]:
-        reader = self._open_reader()
-        start = self._end
-        if self._open_tail:
-            tail = self._pread_all(reader, len(self._open_tail) + 1, start)
-            if not tail.startswith(self._open_tail) or tail[len(self._open_tail) :] != b"\n":
-                raise FileChanged("its last line was changed")
-            self._end = start = start + len(tail)
-            self._open_tail = b""
-        stored = []
-        for run in self._runs(reader, start, now.size):
-            offset = run.offset
-            for line in run.lines:
-                if offset < self._end:
-                    stored.append(StoredLine(line, (offset, len(line)), is_ours=False))
-                offset += len(line) + 1
-        self._open_tail = b""
-        return stored
-
     def append(self, lines: Sequence[bytes], *, keep_time: bool = False) -> AppendOutcome:
+        if self._refusal is not None:
+            raise self._refusal
         if not self._flushed:
             self._create(lines)
             return AppendOutcome(True, self._own_lines(lines, self._held_size))
-        if foreign := self.look() or self._take_torn_line():
+        if foreign := self._news():
             return AppendOutcome(False, foreign)
-        assert self._known is not None
         if not lines:
             return AppendOutcome(True)
-        before, time = self._known.size, self._known.mtime_ns
-        prefix = b"\n" if self._open_tail else b""
-        data = prefix + b"\n".join(lines) + b"\n"
-        start = self._write(data, before)
-        stored = self._settle(lines, start, data, len(prefix))
-        if keep_time and all(item.is_ours for item in stored):
-            self._put_time_back(time)
-        return AppendOutcome(True, stored)
-
-    def _put_time_back(self, mtime_ns: int) -> None:
-        """Let the file look as old as it was; where the system refuses, it looks new."""
-        try:
-            self._files.set_times(self._path, self._files.stat(self._path).st_atime_ns, mtime_ns)
-            self._known = self._identity_now()
-        except OSError:
-            return
-
-    def _take_torn_line(self) -> list[StoredLine]:
-        """A last line that another writer did not end, since ours would end it.
-
-        It may be whole (an entry like any other), or go on later; then the file counts as changed.
-        """
         assert self._known is not None
-        length = self._known.size - self._end
-        if self._open_tail or not length:
-            return []
-        self._open_tail = self._pread_all(self._open_reader(), length, self._end)
-        return [StoredLine(self._open_tail, (self._end, len(self._open_tail)), is_ours=False)]
+        known, tail, tail_at = self._known, self._open_tail, self._end
+        prefix = b"\n" if tail else b""
+        data = prefix + b"\n".join(lines) + b"\n"
+        try:
+            descriptor = self._files.open(self._path, os.O_WRONLY | os.O_APPEND)
+        except OSError as error:
+            raise refused(error) from error
+        try:
+            self._write(descriptor, data, lines)
+            stored = self._settle(descriptor, lines, data, len(prefix))
+        finally:
+            close_quietly(self._files, descriptor)
+        if keep_time and all(item.is_ours for item in stored):
+            self._put_time_back(known.mtime_ns)
+        return AppendOutcome(True, stored, ended=tail_at if tail and is_torn(tail) else None)
+
+    def _write(self, descriptor: int, data: bytes, lines: Sequence[bytes]) -> None:
+        """One write and one sync; a write cut short leaves no entry."""
+        assert self._known is not None
+        before = self._known.size
+        try:
+            self._sync_again(descriptor)
+            write_once(self._files, descriptor, data)
+            sync_data(self._files, descriptor, self._world.sync)
+        except CutShort as error:
+            if error.fragment:
+                self._take_back(descriptor, before, error.fragment)
+            raise Degraded(error.reason) from error
+        except SyncFailed as error:
+            self._unsynced = self._unsynced or (before, data)
+            raise self._refuse(error, lines) from error
+
+    def _refuse(self, error: SyncFailed, lines: Sequence[bytes]) -> NotSynced:
+        unsynced = self._world.unsynced
+        kept = unsynced.keep(self._path, lines) if unsynced is not None and lines else None
+        self._refusal = NotSynced(error.reason, kept)
+        return self._refusal
+
+    def _sync_again(self, descriptor: int) -> None:
+        """Write once more, over itself, what a failed sync may have left in memory alone.
+
+        The system may hold it for written, so that only bytes written anew are synced again.
+        """
+        if self._unsynced is None:
+            return
+        start, data = self._unsynced
+        if self._open_reader().read(len(data), start) == data:
+            try:
+                overwrite(self._files, self._path, descriptor, start, data, self._world.sync)
+            except OSError as error:
+                raise refused(error) from error
+        self._unsynced = None
+        if self._world.unsynced is not None:
+            self._world.unsynced.drop(self._path)
+        # The bytes are as they were, the time is not.
+        self._known = self._identity_now()
+
+    def _take_back(self, descriptor: int, before: int, fragment: bytes) -> None:
+        """See to it that what a write left is no entry, and no beginning of another writer's line.
+
+        Where even that fails, the fragment stays as a torn last line, which the next write ends.
+        """
+        self._left.append((before, before + len(fragment)))
+        try:
+            start = end_fragment(self._files, self._path, descriptor, fragment, self._world.sync)
+            self._left[-1] = start, start + len(fragment)
+        except SyncFailed as error:
+            raise self._refuse(error, []) from error
+        except OSError:
+            now = cut_off(self._files, descriptor, before, fragment)
+            if now is not None:
+                self._left.pop()
+                self._known = now
 
     def _own_lines(self, lines: Sequence[bytes], offset: int) -> list[StoredLine]:
         stored = []
@@ -300,21 +360,24 @@ class JsonlLog:
         return stored
 
     def _settle(
-        self, lines: Sequence[bytes], start: int, data: bytes, prefix: int
+        self, descriptor: int, lines: Sequence[bytes], data: bytes, prefix: int
     ) -> list[StoredLine]:
         """What stands behind what was read: our lines, and any of a writer that came between."""
         assert self._known is not None
         before = self._known.size
-        now = self._identity_now()
+        now = self._identity_after(descriptor)
         self._require_same(now)
         if now.size == before + len(data):
             self._known = now
             self._end = now.size
             self._open_tail = b""
             return self._own_lines(lines, before + prefix)
+        start = self._start_of(descriptor, data)
+        if prefix == 0 and start > before and self._open_reader().read(1, start - 1) != b"\n":
+            self._come_off(descriptor, start, data)
         first, stop = start + prefix, start + len(data)
         stored = [
-            StoredLine(item.line, item.locator, is_ours=first <= item.locator[0] < stop)
+            StoredLine(item.line, item.locator, first <= item.locator[0] < stop, item.is_left)
             for item in self._read_tail(now)
         ]
         self._known = now
@@ -322,85 +385,58 @@ class JsonlLog:
             raise FileChanged("the lines just written are not in it")
         return stored
 
-    def _write(self, data: bytes, before: int) -> int:
-        """One write and one sync; where the data stands then.
+    def _identity_after(self, descriptor: int) -> Identity:
+        """The file as it is now. What is on disk already must not fail for want of a look."""
+        try:
+            return self._identity_now()
+        except Unreadable:
+            try:
+                return Identity.of(self._files.fstat(descriptor))
+            except OSError as error:
+                raise Unreadable(self._path, words(error)) from error
 
-        A failed one leaves the file saying what it said before.
+    def _start_of(self, descriptor: int, data: bytes) -> int:
+        try:
+            return self._files.position(descriptor) - len(data)
+        except OSError as error:
+            raise Unreadable(self._path, words(error)) from error
+
+    def _come_off(self, descriptor: int, start: int, data: bytes) -> None:
+        """Take our lines off the end of a torn line that came just before them; they come again.
+
+        Raises:
+            FileChanged: always, so that the file is read anew.
         """
+        instead = b"\n" + b" " * (len(data) - 2) + b"\n"
         try:
-            descriptor = self._files.open(self._path, os.O_WRONLY | os.O_APPEND)
+            overwrite(self._files, self._path, descriptor, start, instead, self._world.sync)
+        except SyncFailed as error:
+            raise self._refuse(error, []) from error
         except OSError as error:
-            raise _refused(error) from error
-        try:
-            return self._write_all(descriptor, data, before)
-        finally:
-            self._files.close(descriptor)
+            raise refused(error) from error
+        raise FileChanged("another program left half a line in it")
 
-    def _write_all(self, descriptor: int, data: bytes, before: int) -> int:
-        written = 0
+    def _put_time_back(self, mtime_ns: int) -> None:
+        """Let the file look as old as it was; where the system refuses, it looks new."""
         try:
-            written = self._files.write(descriptor, data)
-            if written == len(data):
-                self._files.sync_data(descriptor)
-                return self._files.position(descriptor) - written
-            reason = "the disk took only a part of it"
-        except OSError as error:
-            reason = _words(error)
-        self._take_back(descriptor, before, data[:written])
-        raise Degraded(reason)
-
-    def _take_back(self, descriptor: int, before: int, fragment: bytes) -> None:
-        """Cut off what a failed write left, or blank it where another writer wrote behind it."""
-        if not fragment:
+            self._files.set_times(self._path, self._files.stat(self._path).st_atime_ns, mtime_ns)
+            now = self._identity_now()
+        except (OSError, StoreError):
             return
-        try:
-            if self._files.fstat(descriptor).st_size != before + len(fragment):
-                self._blank(self._files.position(descriptor) - len(fragment), fragment)
-                return
-            self._files.truncate(descriptor, before)
-            now = _Identity.of(self._files.fstat(descriptor))
-        except OSError:
-            # The fragment stays; the next look finds a file of another size and reads it.
-            return
-        if now.size == before:
+        # A larger file holds another writer's lines, which are still to be read.
+        if self._known is not None and now[:3] == self._known[:3]:
             self._known = now
 
-    def _blank(self, start: int, fragment: bytes) -> None:
-        """Leave blank lines where the fragment stands; the other writer's bytes stay in place."""
-        blank = re.sub(rb"[^\n]", b" ", fragment[:-1]) + b"\n"
-        descriptor = self._files.open(self._path, os.O_WRONLY)
-        try:
-            self._files.pwrite(descriptor, blank, start)
-            self._files.sync_data(descriptor)
-        finally:
-            self._files.close(descriptor)
+    # Making and rewriting ----------------------------------------------------------------------
 
     def _create(self, lines: Sequence[bytes]) -> None:
         data = b"".join(line + b"\n" for line in [*self._held, *lines])
-        folder = os.path.dirname(self._path)
         try:
-            self._files.make_folders(folder)
-            descriptor = self._open_new()
-        except FileExistsError as error:
-            raise SessionFileExists(self._path) from error
-        except OSError as error:
-            raise _refused(error) from error
-        try:
-            self._require_empty(descriptor)
-            self._write_all(descriptor, data, 0)
-            known = _Identity.of(self._files.fstat(descriptor))
-            if not self._replaces_empty:
-                self._sync_folder(folder)
-        except OSError as error:
-            self._take_back(descriptor, 0, data)
-            self._remove_new()
-            raise _refused(error) from error
-        except Degraded:
-            self._remove_new()
+            self._known = self._making.make(data)
+        except FileChanged:
+            # The session is theirs now; what was held for the empty file has no place in it.
+            self._let_go_of_held()
             raise
-        finally:
-            self._files.close(descriptor)
-        self._known = known
         self._end = len(data)
         self._open_tail = b""
         self._held_size = sum(len(line) + 1 for line in self._held)
@@ -408,115 +444,57 @@ class JsonlLog:
 
     def _let_go_of_held(self) -> None:
         self._flushed = True
-        self._replaces_empty = False
+        self._making.replaces_empty = False
         self._held, self._held_at = [], {}
 
-    def _open_new(self) -> int:
-        if self._replaces_empty:
-            try:
-                return self._files.open(self._path, os.O_WRONLY | os.O_APPEND)
-            except FileNotFoundError:
-                self._replaces_empty = False
-        return self._files.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL)
-
-    def _require_empty(self, descriptor: int) -> None:
-        if self._files.fstat(descriptor).st_size:
-            # The session is theirs now; what was held for the empty file has no place in it.
-            self._let_go_of_held()
-            raise FileChanged("another program wrote to the empty file first")
-
-    def _remove_new(self) -> None:
-        if not self._replaces_empty:
-            self._unlink_quietly(self._path)
-
-    def _sync_folder(self, folder: str) -> None:
-        descriptor = self._files.open(folder, os.O_RDONLY)
-        try:
-            self._files.sync(descriptor)
-        finally:
-            self._files.close(descriptor)
-
     def rewrite(self, lines: Sequence[bytes]) -> None:
-        foreign = self.look()
-        if foreign:
+        if self._refusal is not None:
+            raise self._refusal
+        if self.look():
             raise FileChanged("another program wrote to it")
         temporary = f"{self._path}.{os.getpid()}.migrating"
-        self._unlink_quietly(temporary)
+        unlink_quietly(self._files, temporary)
         try:
-            self._write_whole(temporary, lines)
+            write_beside(self._files, self._path, temporary, lines)
             self._files.replace(temporary, self._path)
-            self._sync_folder(os.path.dirname(self._path))
+            # Not to be relaxed: what was there before is gone with its name.
+            sync_folder(self._files, os.path.dirname(self._path))
         except OSError as error:
-            self._unlink_quietly(temporary)
-            raise _refused(error) from error
+            unlink_quietly(self._files, temporary)
+            raise refused(error) from error
         self.close()
-
-    def _write_whole(self, path: str, lines: Sequence[bytes]) -> None:
-        """A new file with the owner and mode of the old one."""
-        stat = self._files.stat(self._path)
-        data = memoryview(b"".join(line + b"\n" for line in lines))
-        descriptor = self._files.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        try:
-            self._files.chmod(descriptor, stat.st_mode & 0o7777)
-            if (stat.st_uid, stat.st_gid) != (os.getuid(), os.getgid()):
-                self._files.chown(descriptor, stat.st_uid, stat.st_gid)
-            while data:
-                data = data[self._files.write(descriptor, bytes(data)) :]
-            self._files.sync(descriptor)
-        finally:
-            self._files.close(descriptor)
-
-    def _unlink_quietly(self, path: str) -> None:
-        try:
-            self._files.unlink(path)
-        except OSError:
-            return
 
     def close(self) -> None:
         self._reader = None
 
 
-def _near_groups(locators: Sequence[Locator]) -> Iterator[Sequence[Locator]]:
-    if _is_one_stretch(locators):
-        yield locators
-        return
-    group: list[Locator] = []
-    for at, length in locators:
-        if group:
-            end = group[-1][0] + group[-1][1]
-            if not end <= at <= end + _NEAR or end - group[0][0] > _SPAN:
-                yield group
-                group = []
-        group.append((at, length))
-    if group:
-        yield group
-
-
-def _words(error: OSError) -> str:
-    return os.strerror(error.errno or 0)
-
-
-def _is_one_stretch(locators: Sequence[Locator]) -> bool:
-    """Whether one read gives them all; most reads of a whole file are such, so it is quick."""
-    if not locators:
-        return False
-    starts = [at for at, _ in locators]
-    span = starts[-1] + locators[-1][1] - starts[0]
-    return (
-        span <= _SPAN and span - sum(n for _, n in locators) <= _NEAR and starts == sorted(starts)
-    )
-
-
-def _refused(error: OSError) -> StoreError:
-    reason = _words(error)
-    return NotWritable(reason) if error.errno in _DENIED else Degraded(reason)
+def is_torn(line: bytes) -> bool:
+    """Whether a line is the beginning of one: neither blank nor whole JSON."""
+    understood = read_line(line)
+    return isinstance(understood, OddLine) and understood.kind == "badLine"
 
 
 class JsonlStore:
     """Session files of one machine."""
 
-    def __init__(self, files: Files | None = None) -> None:
+    def __init__(
+        self,
+        files: Files | None = None,
+        *,
+        sync: Sync = "always",
+        unsynced: UnsyncedLines | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """A store.
+
+        Args:
+            files: the file system; None takes the real one.
+            sync: what an acknowledged write survives.
+            unsynced: where lines are kept that may not have reached the disk.
+            sleep: waits so many seconds.
+        """
         self._files = files or SystemFiles()
+        self._world = World(self._files, sync, unsynced, sleep)
 
     def open(self, path: str) -> JsonlLog:
         try:
@@ -524,12 +502,12 @@ class JsonlStore:
         except FileNotFoundError as error:
             raise NoSuchSession(path) from error
         except OSError as error:
-            raise Unreadable(path, _words(error)) from error
-        return JsonlLog(path, self._files, exists=True)
+            raise Unreadable(path, words(error)) from error
+        return JsonlLog(path, self._world, exists=True)
 
     def new(self, path: str | None) -> JsonlLog:
         assert path is not None
-        return JsonlLog(path, self._files, exists=False)
+        return JsonlLog(path, self._world, exists=False)
 
     def list_paths(self, folder: str) -> list[str]:
         try:

@@ -29,6 +29,10 @@ class MemoryLog:
     def is_flushed(self) -> bool:
         return self._flushed
 
+    @property
+    def refusal(self) -> str | None:
+        return None
+
     def scan(self) -> Iterator[Run]:
         self._seen = len(self._lines)
         for position, line in enumerate(self._lines):

@@ -12,12 +12,14 @@ from pisessiond.storage.errors import (
     Degraded,
     FileChanged,
     NoSuchSession,
+    NotSynced,
     NotWritable,
     SessionFileExists,
     StoreError,
     Unreadable,
 )
-from pisessiond.storage.jsonl import JsonlLog, JsonlStore
+from pisessiond.storage.jsonl import TORN_SECONDS, JsonlLog, JsonlStore, is_torn
+from pisessiond.storage.unsynced import UnsyncedLines
 from tests.support.files import FaultyFiles
 
 HEADER = b'{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/w"}'
@@ -447,16 +449,15 @@ def fail_at_sync(files: FaultyFiles) -> None:
     files.fail("sync_data", errno.EIO)
 
 
-FAULTS = [fail_at_write, fail_at_half, fail_at_sync]
+ENDS = pytest.mark.parametrize("end", [b"\n", b""], ids=["ended", "open"])
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("end", [b"\n", b""], ids=["ended", "open"])
-def test_a_failed_write_leaves_the_file_as_it_was(
-    path: Path, files: FaultyFiles, fault: Callable[[FaultyFiles], None], end: bytes
+@ENDS
+def test_a_refused_write_leaves_the_file_as_it_was(
+    path: Path, files: FaultyFiles, end: bytes
 ) -> None:
     log = opened(path, files, HEADER + b"\n" + A + end)
-    fault(files)
+    fail_at_write(files)
     with pytest.raises(Degraded):
         log.append([B, C])
     assert path.read_bytes() == HEADER + b"\n" + A + end
@@ -464,6 +465,105 @@ def test_a_failed_write_leaves_the_file_as_it_was(
     (item,) = log.append([B]).lines
     assert path.read_bytes() == joined(HEADER, A, B)
     assert log.read([item.locator]) == [B]
+
+
+BLANK = b" " * len(B)
+CUTS = [
+    (1, [b""]),
+    (11, [B[:10]]),
+    (len(B), [B[:-1]]),
+    (len(B) + 1, [BLANK]),
+    (len(B) + 8, [BLANK, C[:6]]),
+    (len(B) + 1 + len(C), [BLANK, C[:-1]]),
+]
+
+
+@ENDS
+@pytest.mark.parametrize(("count", "left"), CUTS, ids=[str(count) for count, _ in CUTS])
+def test_a_write_cut_short_leaves_no_entry(
+    path: Path, files: FaultyFiles, end: bytes, count: int, left: list[bytes]
+) -> None:
+    log = opened(path, files, HEADER + b"\n" + A + end)
+    files.write_only(count if end else count + 1)
+    with pytest.raises(Degraded):
+        log.append([B, C])
+    assert path.read_bytes() == joined(HEADER, A, *left)
+    assert [(item.line, item.is_left) for item in log.look()] == [(line, True) for line in left]
+    (item,) = log.append([B]).lines
+    assert path.read_bytes() == joined(HEADER, A, *left, B)
+    assert log.read([item.locator]) == [B]
+    assert files.calls["truncate"] == 0
+
+
+def test_the_line_feed_that_ends_an_open_line_may_be_all_that_was_taken(
+    path: Path, files: FaultyFiles
+) -> None:
+    log = opened(path, files, HEADER + b"\n" + A)
+    files.write_only(1)
+    with pytest.raises(Degraded):
+        log.append([B])
+    assert path.read_bytes() == joined(HEADER, A)
+    assert log.look() == []
+    assert log.append([B]).written
+    assert path.read_bytes() == joined(HEADER, A, B)
+
+
+def test_a_fragment_that_cannot_be_ended_is_cut_off(path: Path, files: FaultyFiles) -> None:
+    log = opened(path, files, joined(HEADER))
+    files.write_only(11)
+    files.fail("pwrite", errno.ENOSPC)
+    with pytest.raises(Degraded):
+        log.append([A])
+    assert path.read_bytes() == joined(HEADER)
+    assert log.look() == []
+    assert log.append([A]).written
+    assert path.read_bytes() == joined(HEADER, A)
+
+
+def test_but_never_when_another_program_wrote_behind_it(path: Path, files: FaultyFiles) -> None:
+    log = opened(path, files, joined(HEADER))
+
+    def write(descriptor: int, data: bytes) -> int:
+        written = os.write(descriptor, data[:11])
+        add(path, joined(C))
+        return written
+
+    files.instead("write", write)
+    files.fail("pwrite", errno.EIO)
+    with pytest.raises(Degraded):
+        log.append([B])
+    assert path.read_bytes() == joined(HEADER) + B[:11] + joined(C)
+    assert files.calls["truncate"] == 0
+
+
+def test_a_fragment_that_stays_is_ended_by_the_next_write(path: Path, files: FaultyFiles) -> None:
+    log = opened(path, files, joined(HEADER))
+    files.write_only(11)
+    files.fail("pwrite", errno.EIO)
+    files.fail("truncate", errno.EIO)
+    with pytest.raises(Degraded):
+        log.append([A])
+    outcome = log.append([A])
+    assert not outcome.written
+    assert [(item.line, item.is_left) for item in outcome.lines] == [(A[:11], True)]
+    outcome = log.append([A])
+    assert outcome.ended == len(joined(HEADER))
+    assert path.read_bytes() == joined(HEADER, A[:11], A)
+
+
+def test_a_fragment_is_not_ended_in_another_file(path: Path, files: FaultyFiles) -> None:
+    log = opened(path, files, joined(HEADER))
+    files.write_only(11)
+    other = joined(HEADER, C, C, C)
+
+    def swap() -> None:
+        path.unlink()
+        path.write_bytes(other)
+
+    files.before("open_write", swap, skip=1)
+    with pytest.raises(Degraded):
+        log.append([A])
+    assert path.read_bytes() == other
 
 
 @pytest.mark.parametrize(
@@ -475,7 +575,7 @@ def test_a_failed_write_leaves_the_file_as_it_was(
         (errno.EMFILE, Degraded),
     ],
 )
-def test_a_refused_write_changes_nothing(
+def test_a_refused_opening_changes_nothing(
     path: Path, files: FaultyFiles, error: int, kind: type[StoreError]
 ) -> None:
     log = opened(path, files, joined(HEADER))
@@ -486,8 +586,8 @@ def test_a_refused_write_changes_nothing(
     assert log.append([A]).written
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("end", [b"\n", b""], ids=["ended", "open"])
+@pytest.mark.parametrize("fault", [fail_at_write, fail_at_half])
+@ENDS
 def test_a_failed_write_costs_another_writer_nothing_that_came_before_it(
     path: Path, files: FaultyFiles, fault: Callable[[FaultyFiles], None], end: bytes
 ) -> None:
@@ -501,21 +601,27 @@ def test_a_failed_write_costs_another_writer_nothing_that_came_before_it(
     fault(files)
     with pytest.raises(Degraded):
         log.append([B])
-    check_blanked(path, log, HEADER, A, C)
+    check_theirs(path, log, HEADER, A, C)
 
 
-def check_blanked(path: Path, log: JsonlLog, *lines: bytes) -> None:
-    """The file says these lines (and blank ones), and the log sees the last as a foreign one."""
-    assert [line for line in path.read_bytes().split(b"\n") if line.strip()] == list(lines)
-    assert [item.line for item in log.look() if item.line.strip()] == [lines[-1]]
+def check_theirs(path: Path, log: JsonlLog, *lines: bytes) -> None:
+    """The file says these lines and nothing else whole; the last is seen as a foreign one."""
+    assert sound(path.read_bytes().split(b"\n")) == list(lines)
+    seen = log.look()
+    assert [item.line for item in seen if not item.is_left and item.line] == [lines[-1]]
+    assert sound([item.line for item in seen]) == [lines[-1]]
     assert log.look() == []
-    assert log.append([b"new"]).written
-    assert [line for line in path.read_bytes().split(b"\n") if line.strip()] == [*lines, b"new"]
-    assert [line for _, line in scanned(log) if line.strip()] == [*lines, b"new"]
+    assert log.append([B]).written
+    assert sound(path.read_bytes().split(b"\n")) == [*lines, B]
+    assert sound([line for _, line in scanned(log)]) == [*lines, B]
 
 
-@pytest.mark.parametrize("end", [b"\n", b""], ids=["ended", "open"])
-@pytest.mark.parametrize("count", [1, 2, 11, len(B), len(B) + 1])
+def sound(lines: list[bytes]) -> list[bytes]:
+    return [line for line in lines if line.strip() and not is_torn(line)]
+
+
+@ENDS
+@pytest.mark.parametrize("count", [1, 2, 11, len(B)])
 def test_a_failed_write_costs_another_writer_nothing_that_came_behind_it(
     path: Path, files: FaultyFiles, end: bytes, count: int
 ) -> None:
@@ -527,26 +633,17 @@ def test_a_failed_write_costs_another_writer_nothing_that_came_behind_it(
         return written
 
     files.instead("write", write)
-    if count == len(B) + 1 and end:
-        files.fail("sync_data", errno.EIO)
     with pytest.raises(Degraded):
         log.append([B])
-    check_blanked(path, log, HEADER, A, C)
+    check_theirs(path, log, HEADER, A, C)
 
 
-def test_a_fragment_that_cannot_be_cut_off_is_seen_as_what_it_is(
-    path: Path, files: FaultyFiles
-) -> None:
+def test_what_is_on_disk_does_not_fail_for_want_of_a_look(path: Path, files: FaultyFiles) -> None:
     log = opened(path, files, joined(HEADER))
-    files.write_only(11)
-    files.fail("truncate", errno.EIO)
-    with pytest.raises(Degraded):
-        log.append([A])
-    outcome = log.append([A])
-    assert not outcome.written
-    assert [item.line for item in outcome.lines] == [A[:11]]
+    files.fail("stat", errno.EIO, skip=1)
     assert log.append([A]).written
-    assert path.read_bytes() == joined(HEADER, A[:11], A)
+    assert log.look() == []
+    assert path.read_bytes() == joined(HEADER, A)
 
 
 def test_an_answer_that_cannot_be_checked_is_still_one_of_the_stores_errors(
@@ -554,12 +651,176 @@ def test_an_answer_that_cannot_be_checked_is_still_one_of_the_stores_errors(
 ) -> None:
     log = opened(path, files, joined(HEADER))
     files.fail("stat", errno.EIO, skip=1)
+    files.fail("fstat", errno.EIO)
     with pytest.raises(StoreError):
         log.append([A])
-    assert path.read_bytes() in (joined(HEADER), joined(HEADER, A))
+    assert path.read_bytes() == joined(HEADER, A)
+    assert [item.line for item in log.look()] == [A]
     files.fail("fstat", errno.EIO)
     with pytest.raises(StoreError):
         scanned(log)
+
+
+# A sync that failed
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> UnsyncedLines:
+    return UnsyncedLines(str(tmp_path / "unsynced"))
+
+
+def told(log: JsonlLog) -> str | None:
+    return log.refusal
+
+
+def kept_in(tmp_path: Path) -> list[list[bytes]]:
+    """The lines of each copy, without its first, which names the session file."""
+    copies = sorted((tmp_path / "unsynced").glob("*"))
+    return [copy.read_bytes().splitlines()[1:] for copy in copies]
+
+
+def test_after_a_failed_sync_nothing_is_written_until_the_file_is_read_anew(
+    path: Path, files: FaultyFiles, kept: UnsyncedLines
+) -> None:
+    path.write_bytes(joined(HEADER))
+    log = JsonlStore(files, unsynced=kept).open(str(path))
+    scanned(log)
+    fail_at_sync(files)
+    with pytest.raises(NotSynced) as failure:
+        log.append([A])
+    assert failure.value.kept is not None
+    assert told(log) == str(failure.value)
+    assert kept_in(path.parent) == [[A]]
+    calls = files.calls.copy()
+    for act in (lambda: log.append([B]), lambda: log.rewrite([HEADER, B])):
+        with pytest.raises(NotSynced):
+            act()
+    assert log.look() == []
+    assert files.calls == calls, "nothing is asked of the disk again"
+
+    assert [line for _, line in scanned(log)] == [HEADER, A]
+    assert told(log) is None
+    assert log.append([B]).written
+    assert path.read_bytes() == joined(HEADER, A, B)
+    assert kept_in(path.parent) == []
+    assert log.look() == []
+
+
+def test_what_may_not_be_on_disk_is_written_once_more_before_anything_else(
+    path: Path, files: FaultyFiles
+) -> None:
+    log = opened(path, files, joined(HEADER))
+    fail_at_sync(files)
+    with pytest.raises(NotSynced):
+        log.append([A])
+    scanned(log)
+    written: list[tuple[bytes, int]] = []
+
+    def pwrite(descriptor: int, data: bytes, offset: int) -> int:
+        written.append((data, offset))
+        return os.pwrite(descriptor, data, offset)
+
+    files.instead("pwrite", pwrite)
+    log.append([B])
+    assert written == [(joined(A), len(joined(HEADER)))]
+    log.append([C])
+    assert len(written) == 1
+    assert path.read_bytes() == joined(HEADER, A, B, C)
+
+
+def test_a_disk_that_goes_on_failing_keeps_the_file_read_only(
+    path: Path, files: FaultyFiles
+) -> None:
+    log = opened(path, files, joined(HEADER))
+    files.fail("sync_data", errno.EIO, always=True)
+    for _ in range(3):
+        with pytest.raises(NotSynced):
+            log.append([A])
+        assert [line for _, line in scanned(log)] == [HEADER, A]
+    files.heal()
+    assert log.append([B]).written
+    assert path.read_bytes() == joined(HEADER, A, B)
+
+
+def test_a_fragment_whose_end_may_not_be_on_disk_counts_as_a_failed_sync(
+    path: Path, files: FaultyFiles
+) -> None:
+    log = opened(path, files, joined(HEADER))
+    files.write_only(11)
+    fail_at_sync(files)
+    with pytest.raises(NotSynced):
+        log.append([A])
+    assert log.refusal is not None
+    assert path.read_bytes() == joined(HEADER, A[:10])
+
+
+def test_relaxed_asks_for_no_sync_of_an_append_and_still_for_that_of_a_rewriting(
+    tmp_path: Path, files: FaultyFiles
+) -> None:
+    log = JsonlStore(files, sync="relaxed").new(str(tmp_path / "one.jsonl"))
+    log.hold([HEADER])
+    log.append([A])
+    log.append([B])
+    assert files.calls["sync_data"] == files.calls["sync"] == 0
+    log.rewrite([HEADER, B])
+    assert files.calls["sync"] == 2
+
+
+# Torn lines
+
+
+def test_a_torn_line_is_given_time_and_then_ended(path: Path, files: FaultyFiles) -> None:
+    waits: list[float] = []
+    path.write_bytes(HEADER + b"\n" + A[:9])
+    log = JsonlStore(files, sleep=waits.append).open(str(path))
+    scanned(log)
+    outcome = log.append([B])
+    assert sum(waits) == pytest.approx(TORN_SECONDS)
+    assert outcome.ended == len(joined(HEADER))
+    assert path.read_bytes() == joined(HEADER, A[:9], B)
+    assert log.append([C]).ended is None
+    assert sum(waits) == pytest.approx(TORN_SECONDS)
+
+
+def test_a_whole_line_without_line_feed_waits_for_nobody(path: Path, files: FaultyFiles) -> None:
+    waits: list[float] = []
+    path.write_bytes(HEADER + b"\n" + A)
+    log = JsonlStore(files, sleep=waits.append).open(str(path))
+    scanned(log)
+    assert log.append([B]).ended is None
+    assert waits == []
+    assert path.read_bytes() == joined(HEADER, A, B)
+
+
+@pytest.mark.parametrize("rest", [A[9:] + b"\n", A[9:]], ids=["ended", "open"])
+def test_a_torn_line_that_goes_on_in_time_is_whole(
+    path: Path, files: FaultyFiles, rest: bytes
+) -> None:
+    path.write_bytes(joined(HEADER))
+    log = JsonlStore(files, sleep=lambda _: add(path, rest)).open(str(path))
+    scanned(log)
+    add(path, A[:9])
+    outcome = log.append([B])
+    assert not outcome.written
+    assert [item.line for item in outcome.lines] == [A]
+    outcome = log.append([B])
+    assert outcome.ended is None
+    assert path.read_bytes() == joined(HEADER, A, B)
+
+
+def test_half_a_line_that_comes_just_before_ours_is_not_glued_to_it(
+    path: Path, files: FaultyFiles
+) -> None:
+    log = opened(path, files, joined(HEADER))
+    files.before("write", lambda: add(path, A[:9]))
+    with pytest.raises(FileChanged):
+        log.append([B])
+    lines = [line for _, line in scanned(log)]
+    assert lines == [HEADER, A[:9], b" " * (len(B) - 1)]
+    add(path, A[9:] + b"\n")
+    log.look()
+    assert log.append([B]).written
+    assert path.read_bytes() == joined(*lines, A[9:], B)
 
 
 # Rewriting
@@ -623,9 +884,10 @@ def test_no_descriptor_is_left_open(path: Path, files: FaultyFiles) -> None:
     before = len(os.listdir("/proc/self/fd"))
     log = opened(path, files, joined(HEADER))
     log.append([A])
-    for fault in FAULTS:
+    for fault in (fail_at_write, fail_at_half, fail_at_sync):
+        log.look()
         fault(files)
-        with pytest.raises(Degraded):
+        with pytest.raises((Degraded, NotSynced)):
             log.append([B])
     scanned(log)
     log.close()
