@@ -88,6 +88,19 @@ class Degraded(ServiceError):
         self.reason = reason
 
 
+class NotSynced(Degraded):
+    """The disk failed, so that a write may be lost; the session is read-only until opened anew."""
+
+    def __init__(self, reason: str, *, is_kept: bool) -> None:
+        copy = " A copy of what was to be written is in the state folder." if is_kept else ""
+        ServiceError.__init__(
+            self,
+            f"The disk failed to take the write ({reason}), which may be lost: the session is "
+            f"read-only until it is opened anew.{copy}",
+        )
+        self.reason = reason
+
+
 class FileChanged(ServiceError):
     """Another program changed what had been read, so that the act could not be decided."""
 

@@ -41,6 +41,7 @@ from pisessiond.service.types import (
     Snapshot,
     Subscriber,
 )
+from pisessiond.service.write_trouble import WriteTrouble
 from pisessiond.storage.base import (
     Claim,
     Claims,
@@ -107,6 +108,7 @@ class HeldSession:
         self.has_unkept_place = False
         """Whether a client moved to where the file would not reopen."""
         self.places = PlaceKeeper(self)
+        self.writing = WriteTrouble(self)
         self.claim: Claim | None = None
         """Held from the first write on."""
         self.last_used = clock.monotonic()
@@ -170,7 +172,9 @@ class HeldSession:
     @property
     def read_only(self) -> str | None:
         """Why nothing can be written; None when it can."""
-        return "a newer pi wrote it; update pisessiond." if self.session.is_newer else None
+        if self.session.is_newer:
+            return "a newer pi wrote it; update pisessiond."
+        return self.log.refusal
 
     # Subscribing -------------------------------------------------------------------------------
 
@@ -207,7 +211,7 @@ class HeldSession:
             name=session.name,
             entry_count=session.index.count,
             context_size=self.leaf_size(),
-            problems=tuple(session.problems),
+            problems=(*session.problems, *self.writing.problems),
             leaf_conflict=self.leaf_conflict,
             missed=tuple(missed) if missed is not None else None,
         )
@@ -257,6 +261,9 @@ class HeldSession:
 
     async def take_in_lines(self, lines: Sequence[StoredLine]) -> None:
         """Take in lines that another program wrote, and tell everyone."""
+        if all(item.is_left for item in lines):
+            self.writing.take_in_left(lines)
+            return
         problems = len(self.session.problems)
         try:
             taken = [(self._take_in_line(item), item.line) for item in lines]
@@ -327,6 +334,12 @@ class HeldSession:
             return
         if foreign:
             await self.take_in_lines(foreign)
+
+    async def open_anew(self) -> None:
+        """Read a session again that a failed sync has made read-only, so that it can be written."""
+        async with self.changing:
+            if self.log.refusal is not None:
+                await self._reload("rewritten")
 
     async def catch_up(self) -> None:
         """Take in what other programs wrote, and send what was being joined: `session/sync`."""

@@ -30,6 +30,7 @@ from pisessiond.core.index import NeedsRebuild
 from pisessiond.core.lines import EntryId
 from pisessiond.core.session import BodyMismatch
 from pisessiond.service.errors import (
+    Degraded,
     FileChanged,
     LeafMoved,
     ReadOnly,
@@ -143,7 +144,7 @@ class SessionQueue(HeldSession):
             try:
                 async with self.changing:
                     await self.claim_file()
-                    await self._commit(batch)
+                    await self._commit_or_tell(batch)
             except Exception as error:  # noqa: BLE001 - whatever it is, the queue goes on
                 for act in batch:
                     if not act.done.is_set():
@@ -183,6 +184,13 @@ class SessionQueue(HeldSession):
         if act.error is not None:
             raise act.error
         return act
+
+    async def _commit_or_tell(self, batch: list[Act]) -> None:
+        try:
+            await self._commit(batch)
+        except Degraded as error:
+            await self.writing.failed(error, batch[-1].origin)
+            raise
 
     async def _commit(self, batch: list[Act], tries: int = 3) -> None:
         draft = Draft(self.session, self.clock.new_id, self.clock.now_iso())
@@ -261,7 +269,11 @@ class SessionQueue(HeldSession):
                 await self.take_in_lines(outcome.lines)
                 return False
             stored = outcome.lines
+            if outcome.ended is not None:
+                self.writing.line_ended(outcome.ended)
         await self._take_in(accepted, draft, stored)
+        if not self.is_unsaved:
+            self.writing.works(accepted[-1].origin)
         if was_unsaved and not self.is_unsaved:
             self.tell([Change("save", accepted[-1].origin, details={"path": self.path})])
         return True

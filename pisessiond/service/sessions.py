@@ -180,6 +180,7 @@ class Sessions:
     async def _refreshed(self, opened: OpenSession) -> OpenSession:
         opened.last_used = self._clock.monotonic()
         try:
+            await opened.open_anew()
             await opened.look()
         except FileChanged as error:
             if not opened.is_gone:

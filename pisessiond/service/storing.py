@@ -13,6 +13,7 @@ import anyio.to_thread
 from pisessiond.service.errors import (
     Degraded,
     FileChanged,
+    NotSynced,
     ReadOnly,
     SessionExists,
     SessionNotFound,
@@ -52,6 +53,7 @@ def store_failures() -> Iterator[None]:
         SessionExists: a new session was to be written where a file is.
         ReadOnly: the system does not let us write.
         Degraded: a write failed and was taken back.
+        NotSynced: a write may be lost, and no other is taken for now.
         FileChanged: what was read is no longer there as it was.
     """
     try:
@@ -66,6 +68,8 @@ def store_failures() -> Iterator[None]:
         raise SessionExists(error.path) from error
     except store_errors.NotWritable as error:
         raise ReadOnly(error.reason) from error
+    except store_errors.NotSynced as error:
+        raise NotSynced(error.reason, is_kept=error.kept is not None) from error
     except store_errors.Degraded as error:
         raise Degraded(error.reason) from error
     except store_errors.FileChanged as error:

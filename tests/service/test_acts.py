@@ -725,29 +725,6 @@ async def test_those_who_wait_when_the_session_ends_are_answered(
 # Writes that fail
 
 
-@pytest.mark.parametrize("fault", ["write", "half", "sync_data", "open_write"])
-async def test_a_failed_write_leaves_everything_as_it_was(
-    talk: OpenSession, house: House, fault: str
-) -> None:
-    await talk.navigate("a1", origin=ME)
-    listener = Listener(talk)
-    assert talk.path is not None
-    before = Path(talk.path).read_bytes(), talk.rev, talk.leaf, len(bodies(talk))
-    if fault == "half":
-        house.files.write_only(9)
-    else:
-        house.files.fail(fault, 28 if fault != "open_write" else 13)
-    given = [{**user("x"), "id": "x1"}, {**answer("y"), "id": "x2"}]
-    with pytest.raises(ServiceError):
-        await talk.append(given, origin=ME)
-    assert (Path(talk.path).read_bytes(), talk.rev, talk.leaf, len(bodies(talk))) == before
-    assert listener.heard == []
-    done = await talk.append(given, origin=ME)
-    assert done.ids == ("x1", "x2")
-    assert [body["id"] for body in in_file(talk)[4:]] == ["x1", "x2"]
-    assert listener.take() == [("append", "editor")]
-
-
 async def test_a_broken_subscriber_of_one_client_is_gone_without_harm(talk: OpenSession) -> None:
     first, second = Listener(talk), Listener(talk)
     await talk.append([user("x")], origin=ME)
