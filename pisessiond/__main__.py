@@ -6,6 +6,8 @@ import sys
 
 def main() -> None:
     """Runs a command. `attach` goes past the rest of them, whose imports would triple its start."""
+    if os.name == "nt":
+        sys.exit("pisessiond does not run on native Windows; install it inside WSL")
     if sys.argv[1:2] == ["attach"]:
         from pisessiond.cli.attach import attach
 

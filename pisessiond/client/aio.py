@@ -114,6 +114,9 @@ class _Joining:
         }
         if self._path is None:
             options["agentDir"] = agent_folder()
+        if wished := os.environ.get("PI_CODING_AGENT_SESSION_DIR"):
+            # The daemon has an environment of its own.
+            options["sessionDir"] = wished
         params = {
             "processId": os.getpid(),
             "rootUri": None,

@@ -15,7 +15,14 @@ import socket
 import time
 from typing import TYPE_CHECKING, Final
 
-from pisessiond.client.address import Place, check_place, find_place, make_place, socket_path
+from pisessiond.client.address import (
+    Place,
+    check_place,
+    find_place,
+    home_folder,
+    make_place,
+    socket_path,
+)
 from pisessiond.client.errors import NoDaemon, NotRunning, no_daemon
 
 if TYPE_CHECKING:
@@ -179,6 +186,10 @@ def _spawn(place: Place, lock: int) -> subprocess.Popen[bytes]:
         if name not in ("PI_CODING_AGENT_SESSION_DIR", "PISESSIOND_SOCKET", "TMPDIR")
         and not name.startswith(("XDG_", "LISTEN_"))
     }
+    try:
+        environment["HOME"] = home_folder()
+    except NoDaemon:
+        pass  # Both folders were given by name.
     try:
         return subprocess.Popen(  # noqa: S603 - this very program
             [*command, "--agent-dir", place.agent_dir],
