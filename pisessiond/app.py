@@ -10,8 +10,9 @@ import os
 import pwd
 import secrets
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,7 +63,7 @@ class ServeOptions:
 
 
 class InspectError(Exception):
-    """A file that cannot be inspected."""
+    """A file that cannot be inspected, checked or repaired."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -210,6 +211,16 @@ def _clock(claims_folder: str | None = None) -> Surroundings:
     )
 
 
+def _new_id() -> str:
+    return secrets.token_hex(4)
+
+
+def _now_iso() -> str:
+    from pisessiond.core.dates import iso_from_ms
+
+    return iso_from_ms(time.time_ns() // 1_000_000)
+
+
 def session_places(agent_dir: str | None) -> Places:
     """Where pi keeps its sessions, by its own environment variables."""
     from pisessiond.service.places import Places
@@ -237,24 +248,72 @@ def inspect(path: str) -> dict[str, Any]:
     """
     import uuid_utils
 
-    from pisessiond.core.errors import SessionFileError
     from pisessiond.core.headers import make_header
     from pisessiond.core.inspection import inspect_session
     from pisessiond.service.loading import load_or_begin
-    from pisessiond.storage.errors import NoSuchSession, StoreError
     from pisessiond.storage.jsonl import JsonlStore
 
     here = os.getcwd()
-    try:
+    with _file_refusals():
         log = JsonlStore().open(os.path.realpath(path))
-        header = make_header(str(uuid_utils.uuid7()), _clock().now_iso(), here)
+        header = make_header(str(uuid_utils.uuid7()), _now_iso(), here)
         return inspect_session(load_or_begin(log, header).session, here)
+
+
+@contextmanager
+def _file_refusals() -> Iterator[None]:
+    from pisessiond.core.errors import NotMendable, SessionFileError
+    from pisessiond.storage.errors import NoSuchSession, SessionFileExists, StoreError, Unreadable
+
+    try:
+        yield
+    except NotMendable as error:
+        raise InspectError("NotMendable", str(error)) from error
     except SessionFileError as error:
         raise InspectError("NotASession", str(error)) from error
     except NoSuchSession as error:
         raise InspectError("SessionNotFound", str(error)) from error
-    except StoreError as error:
+    except SessionFileExists as error:
+        raise InspectError("SessionExists", str(error)) from error
+    except Unreadable as error:
         raise InspectError("Unreadable", str(error)) from error
+    except StoreError as error:
+        raise InspectError("Degraded", str(error)) from error
+
+
+def check(path: str) -> list[dict[str, Any]]:
+    """What is wrong with a session file, as `session/check` answers it; nothing is changed.
+
+    Raises:
+        InspectError: it is no session, or cannot be read.
+    """
+    from pisessiond.service.checking import check_file
+    from pisessiond.storage.jsonl import JsonlStore
+
+    with _file_refusals():
+        problems = check_file(JsonlStore(), os.path.realpath(path))
+        return [{**asdict(one), "consequence": one.consequence} for one in problems]
+
+
+def repair(path: str, out: str) -> dict[str, Any]:
+    """Write a sound session file to `out` that is read as the one at `path` is.
+
+    Raises:
+        InspectError: it cannot be mended or read, or `out` is there or cannot be written.
+    """
+    from pisessiond.service.checking import repair_file
+    from pisessiond.storage.jsonl import JsonlStore
+
+    with _file_refusals():
+        target = os.path.realpath(out)
+        made = repair_file(JsonlStore(), os.path.realpath(path), target, _new_id, _now_iso())
+    return {
+        "path": target,
+        "entries": len(made.lines) - 1,
+        "leftOut": [asdict(one) for one in made.left_out],
+        "changed": [asdict(one) for one in made.changed],
+        "keepsLeaf": made.has_new_anchor,
+    }
 
 
 def schema() -> dict[str, Any]:

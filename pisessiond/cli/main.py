@@ -8,7 +8,13 @@ import sys
 import click
 
 from pisessiond import __version__
-from pisessiond.cli import act_commands, daemon_commands, local_commands, view_commands
+from pisessiond.cli import (
+    act_commands,
+    check_commands,
+    daemon_commands,
+    local_commands,
+    view_commands,
+)
 from pisessiond.cli.output import INTERRUPTED, PIPE_BROKEN
 from pisessiond.cli.serving import serve
 
@@ -61,7 +67,7 @@ for _command in (
     view_commands.stats,
     view_commands.follow,
     daemon_commands.call,
-    view_commands.check,
+    check_commands.check,
     local_commands.inspect,
     local_commands.schema,
 ):

@@ -60,9 +60,14 @@ def open_session(client: BlockingClient, session: str) -> BlockingSession:
     """Opens what a SESSION argument means: a file, `latest` of this folder, or an id."""
     if session == "latest":
         return client.open(latest=os.getcwd())
-    if session.endswith(".jsonl") or os.sep in session or os.path.exists(session):
+    if is_file(session):
         return client.open(path=session)
     return client.open(session)
+
+
+def is_file(session: str) -> bool:
+    """Whether a SESSION argument names a file."""
+    return session.endswith(".jsonl") or os.sep in session or os.path.exists(session)
 
 
 def given(value: Any) -> Any:

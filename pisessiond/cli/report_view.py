@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import tzinfo
+from typing import Any
 
 from pisessiond.cli.figures import (
     count,
@@ -71,8 +72,34 @@ def header_lines(opened: answers.OpenResult, shown: int, width: int, words: str)
 
 def problem_lines(problems: list[answers.Problem]) -> Iterator[str]:
     for problem in problems:
-        place = f"line {problem['line']}: " if problem["line"] is not None else ""
-        yield f"{place}{clean_line(problem['message'])} ({clean_line(problem['kind'])})"
+        place = _place(problem["line"], problem["offset"], problem["entry"])
+        head = f"{place}: " if place else ""
+        yield f"{head}{clean_line(problem['message'])} ({clean_line(problem['kind'])})"
+        if problem["consequence"]:
+            yield f"    {clean_line(problem['consequence'])}"
+
+
+def _place(line: int | None, offset: int | None, entry: Any) -> str:
+    words = [] if line is None else [f"line {line}"]
+    if offset is not None:
+        words.append(f"byte {offset}")
+    if entry is not None:
+        words.append(f"entry {clean_line(str(entry))}")
+    return ", ".join(words)
+
+
+def repair_lines(repair: dict[str, Any]) -> Iterator[str]:
+    """What a repair wrote, and every line that is not in it as it was."""
+    for mended in (*repair["leftOut"], *repair["changed"]):
+        place = _place(mended["line"], mended["offset"], mended["entry"])
+        yield f"{place}: {clean_line(mended['what'])}"
+    if repair["keepsLeaf"]:
+        yield "an entry was added at the end, so that pi stands where the session stands"
+    left_out = count(len(repair["leftOut"]), "line")
+    changed = count(len(repair["changed"]), "entry", "entries")
+    entries = count(repair["entries"], "entry", "entries")
+    path = clean_line(repair["path"])
+    yield f"written: {path} ({entries}; {left_out} left out, {changed} changed)"
 
 
 def session_lines(

@@ -1,4 +1,4 @@
-"""Commands that look: list, tree, show, context, stats, check, follow."""
+"""Commands that look: list, tree, show, context, stats, follow."""
 
 from __future__ import annotations
 
@@ -207,24 +207,6 @@ def stats(client: BlockingClient, output: Output, session: str) -> None:
     from pisessiond.cli.report_view import stats_lines
 
     output.lines(stats_lines(answer))
-
-
-@click.command(
-    epilog=examples(
-        "pisessiond check session.jsonl",
-    )
-)
-@latest_argument
-@remote_command
-def check(client: BlockingClient, output: Output, session: str) -> None:
-    """Name the problems in a session's file."""
-    answer = open_session(client, session).check()
-    if output.as_json:
-        output.json(answer)
-        return
-    from pisessiond.cli.report_view import problem_lines
-
-    output.lines(problem_lines(answer["problems"]) if answer["problems"] else ["no problems"])
 
 
 @click.command(

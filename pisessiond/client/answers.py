@@ -151,6 +151,7 @@ class OpenResult(TypedDict):
     rev: int
     leaf: EntryId | None
     unsaved: bool
+    consequence: str
     readOnly: str | None
     lastExternal: str | None
     name: str | None

@@ -77,3 +77,11 @@ class ReadOnlySession(SessionFileError):
     def __init__(self, reason: str) -> None:
         super().__init__(f"This session is read-only: {reason}")
         self.reason = reason
+
+
+class NotMendable(SessionFileError):
+    """No sound session can be made out of the file."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"This session cannot be mended: {reason}")
+        self.reason = reason

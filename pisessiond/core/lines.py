@@ -15,6 +15,7 @@ import msgspec
 
 from pisessiond.core import kinds
 from pisessiond.core.javascript import NotJson, is_blank, parse_json
+from pisessiond.core.json_faults import describe_fault
 
 EntryId = str | int | float
 """An entry id; pi writes strings, a number read from a file works as it does in pi."""
@@ -113,8 +114,8 @@ def _read_slowly(line: bytes) -> Line | None:
         return None
     try:
         value = parse_json(line)
-    except NotJson as error:
-        return OddLine("badLine", str(error))
+    except NotJson:
+        return OddLine("badLine", describe_fault(line))
     if not isinstance(value, dict):
         return OddLine("notAnObject", "The line is JSON, but no object.", falsy=_is_falsy(value))
     if value.get("type") == "session":

@@ -15,6 +15,7 @@ import msgspec
 from pisessiond.core import kinds
 from pisessiond.core.errors import NotASession
 from pisessiond.core.index import Flaw, Index, Run
+from pisessiond.core.json_faults import BYTE_ORDER_MARK
 from pisessiond.core.lines import FastHead, Head, HeaderLine, Line, OddLine, decode_head, read_line
 from pisessiond.core.migration import Migration, format_version, kind_in_version
 from pisessiond.core.problems import Problem
@@ -44,6 +45,8 @@ class Loader:
         self.line_count = 0
         """Lines seen so far, blank ones included."""
         self._id_less_objects = 0
+        self._has_mark = False
+        """Whether the file begins with a byte order mark."""
 
     def feed(self, lines: list[bytes], offset: int) -> None:
         """Take in consecutive lines (without line feeds); the first begins at byte `offset`.
@@ -125,6 +128,8 @@ class Loader:
     def _feed_one(self, line: bytes, at: int) -> None:
         self.line_count += 1
         understood = read_line(line)
+        if self.line_count == 1:
+            self._has_mark = line.startswith(BYTE_ORDER_MARK)
         if self.header is None:
             self._expect_header(line, understood, at)
         elif self.migration is not None:
@@ -145,7 +150,12 @@ class Loader:
         elif isinstance(understood, OddLine) and (understood.kind == "badLine" or understood.falsy):
             self._note_odd(understood, at)
         elif understood is not None:
-            raise NotASession(f"Line {self.line_count} is no session header.")
+            raise NotASession(f"Line {self.line_count} is no session header.{self._mark_words()}")
+
+    def _mark_words(self) -> str:
+        if not self._has_mark:
+            return ""
+        return " The file begins with a byte order mark (EF BB BF), behind which no header is seen."
 
     def _take(self, understood: Line | None, at: int, length: int) -> None:
         if isinstance(understood, OddLine):
@@ -184,7 +194,7 @@ class Loader:
             NotASession: no header was found, or nothing but objects without an id came after it.
         """
         if self.header is None:
-            raise NotASession("It has no session header.")
+            raise NotASession(f"It has no session header.{self._mark_words()}")
         if self.migration is None and self._id_less_objects and not len(self.index):
             raise NotASession("Its objects carry no ids, as in pi's JSON output mode.")
         self.index.finish()

@@ -215,16 +215,22 @@ class Session:
             self.anchor = row
 
     def _report_compactions(self) -> None:
-        for row in self.index.notes:
+        kind = self.index.kind
+        row = kind.find(kinds.COMPACTION)
+        while row >= 0:
             self._report_compaction(row)
+            row = kind.find(kinds.COMPACTION, row + 1)
 
     def _report_compaction(self, row: int) -> None:
         index = self.index
-        if index.kind[row] != kinds.COMPACTION or index.notes[row] == index.ids[row]:
+        kept = index.notes.get(row)
+        if index.kind[row] != kinds.COMPACTION or kept == index.ids[row]:
             return
         if first_kept_row(index, row) != row:
             return
         message = "The first entry this compaction keeps is not before it; it keeps nothing."
+        if kept is None:
+            message = "This compaction names no first entry that it keeps; it keeps nothing."
         place, offset, entry = index.line[row], index.at[row], index.ids[row]
         self.problems.append(Problem("firstKept", message, place, offset, entry))
 
@@ -380,7 +386,7 @@ class Session:
             self._note_anchor(row, line)
         if head.note is not None:
             self._note(row, head.note)
-            self._report_compaction(row)
+        self._report_compaction(row)
         for flaw in index.flaws[flaws:]:
             self.problems.append(Loader.problem_of(index, flaw))
             self.flawed.add(flaw.row)

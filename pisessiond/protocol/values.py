@@ -78,6 +78,8 @@ class Problem(WireModel):
     """A stable word: badLine, noId, orphan, cycle, duplicateId, …"""
     message: str
     """What was found, in one sentence."""
+    consequence: str
+    """What it means for whoever reads the session, in one sentence; empty for an unknown kind."""
     line: int | None
     """Counted from 1; null when it is about no line."""
     offset: int | None

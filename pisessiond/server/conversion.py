@@ -110,6 +110,7 @@ def problems(given: Iterable[Problem]) -> list[values.Problem]:
         values.Problem(
             kind=problem.kind,
             message=problem.message,
+            consequence=problem.consequence,
             line=problem.line,
             offset=problem.offset,
             entry=problem.entry,

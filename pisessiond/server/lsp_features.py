@@ -73,7 +73,7 @@ def diagnostics(problems: Iterable[Problem]) -> list[lsp.Diagnostic]:
     return [
         lsp.Diagnostic(
             range=_line(problem.line or 1),
-            message=problem.message,
+            message=f"{problem.message} {problem.consequence}".rstrip(),
             severity=(
                 lsp.DiagnosticSeverity.Error
                 if problem.kind in _SEVERE

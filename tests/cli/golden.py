@@ -119,8 +119,22 @@ def _reports() -> Iterable[str]:
     yield from session_lines([listed, other, unsaved], 80, UTC)
     yield from problem_lines(
         [
-            {"kind": "badLine", "message": "no JSON", "line": 7, "offset": 99, "entry": None},
-            {"kind": "orphan", "message": "no parent", "line": None, "offset": None, "entry": "a"},
+            {
+                "kind": "badLine",
+                "message": "No JSON.",
+                "consequence": "It is left out.",
+                "line": 7,
+                "offset": 99,
+                "entry": None,
+            },
+            {
+                "kind": "somethingNew",
+                "message": "No parent.",
+                "consequence": "",
+                "line": None,
+                "offset": None,
+                "entry": "a",
+            },
         ]
     )
     preview: Any = {

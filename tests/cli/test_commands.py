@@ -166,7 +166,7 @@ def test_json_is_the_daemons_answer_as_one_document(command: Run, name: str) -> 
 
 
 SENT: dict[str, tuple[list[str], str, dict[str, Any]]] = {
-    "path": (["check", "some.jsonl"], "session/open", {"path": "some.jsonl"}),
+    "path": (["stats", "some.jsonl"], "session/open", {"path": "some.jsonl"}),
     "latest": (["check"], "session/open", {"latest": {"cwd": str(Path.cwd())}}),
     "id": (["check", "s1"], "session/open", {"session": "s1"}),
     "filter": (["tree", "s1", "--filter", "all"], "session/tree", {"filter": "all"}),
