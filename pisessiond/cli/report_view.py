@@ -71,6 +71,7 @@ def header_lines(opened: answers.OpenResult, shown: int, width: int, words: str)
 
 
 def problem_lines(problems: list[answers.Problem]) -> Iterator[str]:
+    """Each problem with its place, and under it what it means."""
     for problem in problems:
         place = _place(problem["line"], problem["offset"], problem["entry"])
         head = f"{place}: " if place else ""
@@ -178,6 +179,8 @@ def status_lines(status: answers.StatusResult) -> Iterator[str]:
         f" · {memory} · protocol {status['protocolVersion']}"
     )
     yield f"log: {clean_line(status['log']) if status['log'] else 'standard error'}"
+    if (watch := status["watch"]) is not None and watch["reason"] is not None:
+        yield f"other programs are noticed by {watch['how']}: {clean_line(watch['reason'])}"
     for client in status["clients"]:
         what = count(len(client["sessions"]), "session")
         yield f"client   {_column(client['name'], 20)} {client['transport']}, {what}"

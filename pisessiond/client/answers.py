@@ -43,6 +43,13 @@ class ServedSession(TypedDict):
     subscribers: int
 
 
+class WatchStatus(TypedDict):
+    """How the daemon notices what other programs write to open sessions."""
+
+    how: str
+    reason: str | None
+
+
 class Memory(TypedDict):
     """What the process holds."""
 
@@ -59,6 +66,7 @@ class StatusResult(TypedDict):
     uptime: float
     clients: list[ConnectedClient]
     sessions: list[ServedSession]
+    watch: WatchStatus | None
     memory: Memory
     log: str | None
     agentDir: str | None

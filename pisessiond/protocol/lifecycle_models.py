@@ -174,6 +174,15 @@ class Memory(WireModel):
     """Resident set in bytes; 0 where the system does not say."""
 
 
+class WatchStatus(WireModel):
+    """How the daemon notices what other programs write to open sessions."""
+
+    how: str
+    """`inotify` or `fsevents`; `polling` where the system tells nothing of at least one file."""
+    reason: str | None
+    """Why it is polling; null when it is not."""
+
+
 class StatusResult(WireModel):
     """What the daemon is doing."""
 
@@ -191,6 +200,8 @@ class StatusResult(WireModel):
     """Every connection, this one included."""
     sessions: list[ServedSession]
     """Every session in memory."""
+    watch: WatchStatus | None
+    """How changes by other programs are noticed; null: they are when something is asked."""
     memory: Memory
     """What the process holds."""
     log: str | None

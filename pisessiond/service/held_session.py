@@ -29,7 +29,7 @@ from pisessiond.service.errors import (
     SessionNotFound,
 )
 from pisessiond.service.following import about_others, foreign_node, take_in_line
-from pisessiond.service.loading import Loaded, load
+from pisessiond.service.loading import Loaded, load_again
 from pisessiond.service.nodes import make_size
 from pisessiond.service.place_keeping import PlaceKeeper
 from pisessiond.service.storing import in_worker
@@ -95,8 +95,8 @@ class HeldSession:
         self.news = Announcer(handle, clock.next_epoch, clock.monotonic, clock.rings)
         self.last_external: str | None = None
         self.is_gone = False
-        self.on_saved: Callable[[], None] = lambda: None
-        """Called when the session's file has appeared."""
+        self.on_file: Callable[[], None] = lambda: None
+        """Called when the session's file has appeared or was read anew."""
         self._adopt(loaded)
         self._sized = anyio.Event()
         self._questions = 0
@@ -354,7 +354,7 @@ class HeldSession:
         """
         log, leaf = self.log, self.leaf
         try:
-            loaded = await in_worker(lambda: load(log))
+            loaded = await in_worker(lambda: load_again(log))
         except Exception as error:
             self.is_gone = True
             self.news.reset("gone")
@@ -370,6 +370,7 @@ class HeldSession:
         self._sized = anyio.Event()
         if self._tasks is not None:
             self._tasks.start_soon(self._size_all)
+        self.on_file()
         self.news.reset(reason)
 
     def _keep_leaf(self, leaf: EntryId | None) -> None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
+from pisessiond.core.errors import NotASession
 from pisessiond.core.headers import encode_header
 from pisessiond.core.migration import migrate_header
 from pisessiond.core.session import Session, load_session
 from pisessiond.service.nodes import early_size
 from pisessiond.service.types import ContextSize
 from pisessiond.storage.base import SessionLog
+from pisessiond.storage.errors import NoSuchSession
+
+_REWRITE_SECONDS = 0.3
+"""So long another program may take to write a file anew before it counts as gone."""
+
+_REWRITE_STEP = 0.02
 
 
 @dataclass(slots=True)
@@ -32,6 +40,29 @@ def load(log: SessionLog) -> Loaded:
     session = load_session(((run.offset, run.lines) for run in log.scan()), log.read)
     size = early_size(session, session.leaf) if session.index.count else None
     return Loaded(session, log, size)
+
+
+def load_again(log: SessionLog) -> Loaded:
+    """Read a session whose file was changed under us; blocks.
+
+    Another program may be at it this very moment: pi migrates a file by emptying it and writing
+    it anew, others remove it first. So what is no session now is given a little time to become one.
+
+    Raises:
+        NotASession: its bytes are no session.
+        StoreError: it cannot be read.
+    """
+    waited = 0.0
+    while True:
+        log.begin_anew()
+        try:
+            return load(log)
+        except (NotASession, NoSuchSession):
+            log.begin_anew()
+            if waited >= _REWRITE_SECONDS:
+                raise
+        time.sleep(_REWRITE_STEP)
+        waited += _REWRITE_STEP
 
 
 def load_or_begin(log: SessionLog, header: dict[str, object]) -> Loaded:

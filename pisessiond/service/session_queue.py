@@ -275,6 +275,7 @@ class SessionQueue(HeldSession):
         if not self.is_unsaved:
             self.writing.works(accepted[-1].origin)
         if was_unsaved and not self.is_unsaved:
+            self.on_file()
             self.tell([Change("save", accepted[-1].origin, details={"path": self.path})])
         return True
 

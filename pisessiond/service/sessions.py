@@ -280,7 +280,7 @@ class Sessions:
         handle = session_id if session_id not in self._by_handle else path or self._new_session_id()
         opened = OpenSession(handle, loaded, self._flush, self._clock)
         opened.nursery = self
-        opened.on_saved = self._sessions_changed
+        opened.on_file = self._sessions_changed
         self._by_handle[handle] = opened
         if path is not None:
             self._by_path[path] = opened

@@ -116,6 +116,9 @@ class SessionLog(Protocol):
     def close(self) -> None:
         """Give back what the log holds open. It may still be read or written afterwards."""
 
+    def begin_anew(self) -> None:
+        """Forget what was read of a stored log that is not what it was; `scan` comes next."""
+
 
 class SessionStore(Protocol):
     """Where sessions live."""
@@ -225,8 +228,10 @@ class FolderWatch(Protocol):
         """Why some are not among them; None when all are."""
 
     def wait(self) -> set[str]:
-        """Paths of files that changed, a burst at once; blocks. Empty after a while, and once
-        it is closed."""
+        """Paths of files that changed, a burst at once; blocks.
+
+        None after a while, and once it is closed.
+        """
 
     def close(self) -> None:
         """End it; a `wait` at work returns soon."""
@@ -237,7 +242,7 @@ class Watches(Protocol):
 
     @property
     def kind(self) -> str:
-        """A word for people and programs: `inotify`, …"""
+        """A word for people and programs, such as `inotify`."""
 
     def watch(self, folders: Collection[str]) -> FolderWatch:
         """Watch these folders, as far as that is possible; blocks."""

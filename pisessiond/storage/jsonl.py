@@ -467,6 +467,13 @@ class JsonlLog:
     def close(self) -> None:
         self._reader = None
 
+    def begin_anew(self) -> None:
+        if self._held:
+            return
+        # A file that was emptied is not a new session as long as it was read as one before.
+        self._flushed, self._making.replaces_empty = True, False
+        self._known = None
+
 
 def is_torn(line: bytes) -> bool:
     """Whether a line is the beginning of one: neither blank nor whole JSON."""

@@ -87,6 +87,9 @@ class MemoryLog:
     def close(self) -> None:
         return None
 
+    def begin_anew(self) -> None:
+        self._seen = 0
+
 
 class MemoryStore:
     """Logs by path."""

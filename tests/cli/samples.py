@@ -60,6 +60,7 @@ STATUS: StatusResult = {
             "subscribers": 2,
         }
     ],
+    "watch": {"how": "inotify", "reason": None},
     "memory": {"rss": 48_300_000},
     "log": None,
     "agentDir": "/srv/demo/agent",

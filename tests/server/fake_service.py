@@ -35,6 +35,7 @@ from pisessiond.service.types import (
     TokenTotals,
     TreePage,
 )
+from pisessiond.service.watching import WatchState
 
 SIZE = ContextSize(
     tokens=12,
@@ -426,6 +427,10 @@ class FakeSessions:
     @property
     def open_sessions(self) -> Sequence[FakeSession]:
         return list(self.by_handle.values())
+
+    @property
+    def watch_state(self) -> WatchState | None:
+        return WatchState("inotify")
 
     async def aclose(self) -> None:
         self.closed = True

@@ -16,11 +16,13 @@ from pisessiond.protocol.lifecycle_models import (
     ServedSession,
     ShutdownParams,
     StatusResult,
+    WatchStatus,
 )
 from pisessiond.protocol.wire import PROTOCOL_VERSION
 
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection
+    from pisessiond.service.watching import WatchState
 
 
 def status(connection: Connection, _: NoParams) -> StatusResult:
@@ -43,6 +45,7 @@ def status(connection: Connection, _: NoParams) -> StatusResult:
             )
             for one in state.sessions.open_sessions
         ],
+        watch=_watch(state.sessions.watch_state),
         memory=Memory(rss=resident_bytes()),
         log=state.about.log,
         agent_dir=state.about.agent_dir,
@@ -50,6 +53,10 @@ def status(connection: Connection, _: NoParams) -> StatusResult:
         tcp=state.tcp,
         idle=state.about.idle,
     )
+
+
+def _watch(known: WatchState | None) -> WatchStatus | None:
+    return None if known is None else WatchStatus(how=known.how, reason=known.reason)
 
 
 def _client(connection: Connection) -> ConnectedClient:
