@@ -77,8 +77,11 @@ def serve(options: ServeOptions) -> int:
     0 after an orderly end or when one is running already, 1 when it could not listen or an stdio
     client left without `shutdown`.
     """
+    import logging
+
     import anyio
 
+    from pisessiond.server.faults import log_fault
     from pisessiond.server.logs import set_up_log
 
     try:
@@ -90,6 +93,10 @@ def serve(options: ServeOptions) -> int:
         return anyio.run(_serve, options)
     except KeyboardInterrupt:
         return 130
+    except Exception as error:
+        # Standard error leads nowhere once a daemon has let go of its starter.
+        log_fault(logging.getLogger(__name__), "the daemon failed", error)
+        raise
 
 
 async def _serve(options: ServeOptions) -> int:
@@ -153,12 +160,25 @@ async def _serve_doors(options: ServeOptions, claim: Claim | None) -> int:
 
 def _listen(options: ServeOptions) -> tuple[str | None, socket.socket | None, bool]:
     """Where to listen, the socket that does, and whether a service manager made it."""
-    from pisessiond.server.listener import NoSocketsHere, adopt_inherited, bind_private, elsewhere
+    from pisessiond.server.listener import (
+        ListenError,
+        NoSocketsHere,
+        adopt_inherited,
+        bind_private,
+        elsewhere,
+    )
 
     if options.socket is None:
         return None, None, False
     if (inherited := adopt_inherited()) is not None:
-        return inherited.getsockname(), inherited, True
+        where = inherited.getsockname()
+        if os.path.realpath(where) != os.path.realpath(options.socket):
+            inherited.close()
+            raise ListenError(
+                f"The service manager listens at {where}, but clients look at {options.socket}; "
+                "name that one in the socket unit."
+            )
+        return where, inherited, True
     try:
         return options.socket, bind_private(Path(options.socket)), False
     except NoSocketsHere:

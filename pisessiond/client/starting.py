@@ -186,6 +186,7 @@ def _spawn(place: Place, lock: int) -> subprocess.Popen[bytes]:
         if name not in ("PI_CODING_AGENT_SESSION_DIR", "PISESSIOND_SOCKET", "TMPDIR")
         and not name.startswith(("XDG_", "LISTEN_"))
     }
+    environment["PYTHONPATH"] = _import_path(environment.get("PYTHONPATH"))
     try:
         environment["HOME"] = home_folder()
     except NoDaemon:
@@ -204,6 +205,19 @@ def _spawn(place: Place, lock: int) -> subprocess.Popen[bytes]:
         )
     except OSError as error:
         raise NoDaemon(f"the daemon could not be started: {error.strerror}") from error
+
+
+def _import_path(given: str | None) -> str:
+    """PYTHONPATH for a process in another folder, which is to find this very package.
+
+    A checkout that is run where it lies is found by the current folder alone, and relative paths
+    mean the current folder too.
+    """
+    paths = [os.path.abspath(path) for path in (given or "").split(os.pathsep) if path]
+    ours = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    if ours not in paths and os.path.basename(ours) not in ("site-packages", "dist-packages"):
+        paths.append(ours)
+    return os.pathsep.join(paths)
 
 
 def _read_report(pipe: int, deadline: float) -> str:

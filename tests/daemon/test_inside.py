@@ -252,6 +252,43 @@ def test_a_service_manager_may_make_the_socket(home: Home) -> None:
     assert os.path.exists(place.own_socket)
 
 
+def test_a_socket_unit_that_clients_would_not_find_is_named(home: Home) -> None:
+    other = str(home.folder / "other")
+    done = subprocess.run(
+        [sys.executable, "-c", ACTIVATE, other],
+        env=home.environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert done.returncode == 1
+    assert f"but clients look at {home.place.own_socket}" in done.stderr
+
+
+def test_six_hundred_comings_and_goings_leave_nothing_behind(home: Home) -> None:
+    pid = home.status()["pid"]
+    path = home.place.own_socket
+
+    def come_and_go(times: int) -> None:
+        for _ in range(times):
+            with blocking.connect(path) as client:
+                client.sessions(limit=1)
+
+    def open_files() -> int:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+
+    come_and_go(100)
+    wait_until(lambda: len(home.status()["clients"]) == 1)
+    files, memory = open_files(), home.status()["memory"]["rss"]
+    come_and_go(600)
+    wait_until(lambda: len(home.status()["clients"]) == 1)
+    wait_until(lambda: open_files() <= files, 5)
+    grown = (home.status()["memory"]["rss"] - memory) / (1 << 20)
+    report("grown by 600 clients", grown, 1, "MB")
+
+
 def test_foreground_logs_to_standard_error(home: Home) -> None:
     with home.popen("serve", "--foreground", stderr=subprocess.PIPE) as process:
         wait_until(lambda: os.path.exists(home.place.own_socket))

@@ -324,6 +324,17 @@ def can_run_as_other_user(home: Home) -> bool:
     return done.returncode == 0
 
 
+def test_a_checkout_that_is_run_where_it_lies_starts_itself(home: Home) -> None:
+    del home.environment["PYTHONPATH"]
+    for extra in ({}, {"PYTHONPATH": "."}):
+        home.run("status", env=home.environment | extra)
+        (daemon,) = home.daemons()
+        paths = daemon.environ()["PYTHONPATH"].split(os.pathsep)
+        assert str(ROOT) in paths
+        assert all(os.path.isabs(path) for path in paths)
+        home.run("stop")
+
+
 def test_a_taken_port_is_named(home: Home) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
