@@ -147,7 +147,7 @@ class SessionQueue(HeldSession):
                     await self._commit_or_tell(batch)
             except Exception as error:  # noqa: BLE001 - whatever it is, the queue goes on
                 for act in batch:
-                    if not act.done.is_set():
+                    if act.started and not act.done.is_set():
                         act.fail(error)
 
     async def act(
@@ -235,8 +235,13 @@ class SessionQueue(HeldSession):
             await in_worker(lambda: session.size_at(leaf))
 
     def _decide(self, batch: Sequence[Act], draft: Draft) -> list[Act]:
-        accepted = []
-        for act in batch:
+        """Those acts that the rules take, decided on the draft; the others are refused.
+
+        What is refused behind an accepted act is perhaps refused because of it, and that is not
+        stored yet: it goes back into the queue with all behind it, and is decided anew.
+        """
+        accepted: list[Act] = []
+        for at, act in enumerate(batch):
             mark = draft.mark()
             count = len(draft.entries)
             try:
@@ -246,12 +251,20 @@ class SessionQueue(HeldSession):
                 act.plan = act.decide(draft)
             except (SessionError, ServiceError) as error:
                 draft.undo(mark)
+                if accepted:
+                    self._put_back(batch[at:])
+                    break
                 act.fail(error)
                 continue
             act.entries = tuple(draft.entries[count:])
             act.leaf = draft.leaf
             accepted.append(act)
         return accepted
+
+    def _put_back(self, acts: Sequence[Act]) -> None:
+        for act in acts:
+            act.started = False
+        self._acts.extendleft(reversed(acts))
 
     async def _store(self, accepted: list[Act], draft: Draft, lines: list[bytes]) -> bool:
         """Store drafted lines and commit them; False when foreign lines came first."""
