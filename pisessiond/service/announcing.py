@@ -186,11 +186,11 @@ class Announcer:
         if not self._pending and not is_storm:
             self._send(change)
             return
-        size = _size_of(change)
-        if self._pending_size + size > JOINED_BYTES:
+        cost = _size_of(change)
+        if self._pending_size + cost > JOINED_BYTES:
             self.flush()
         self._pending.append(change)
-        self._pending_size += size
+        self._pending_size += cost
         self._storm.set()
         if len(self._pending) >= JOINED_AT_MOST:
             self.flush()
