@@ -7,6 +7,7 @@ and torn lines leave in a file is told here too.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,8 @@ class WriteTrouble:
     """The state of one session's writing."""
 
     def __init__(self, session: HeldSession) -> None:
-        self._session = session
+        # Weakly, as it is the session's own: what leaves memory is freed at once.
+        self._session: HeldSession = weakref.proxy(session)
         self._problem: Problem | None = None
 
     @property
