@@ -17,7 +17,7 @@ import anyio
 from pisessiond.core.anchors import place_entry
 from pisessiond.core.entries import complete_entry, encode_entry
 from pisessiond.core.lines import head_of
-from pisessiond.service.errors import ServiceError
+from pisessiond.service.errors import NotSynced, ServiceError
 from pisessiond.service.nodes import make_node
 from pisessiond.service.storing import in_worker
 from pisessiond.service.types import REPAIR, Change
@@ -55,7 +55,7 @@ class PlaceKeeper:
         """Write what makes the file reopen where the session stands, if it would not.
 
         A failed write is not told: nothing that was acknowledged is lost, and the next move or
-        the end of the session tries again.
+        the end of the session tries again. A failed sync is, since the session is read-only then.
         """
         session = self._weak()
         if session is None:
@@ -66,6 +66,8 @@ class PlaceKeeper:
                     return
                 try:
                     await self._write(session)
+                except NotSynced as error:
+                    await session.writing.failed(error, REPAIR)
                 except ServiceError:
                     return
 

@@ -6,6 +6,7 @@ A file that is there is never overwritten, but for one without a byte, which is 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from pisessiond.storage.errors import Degraded, FileChanged, SessionFileExists
 from pisessiond.storage.jsonl_reading import Identity, close_quietly
@@ -42,18 +43,33 @@ class Making:
             FileChanged: another program wrote to the empty file first.
             NotWritable, Degraded: it could not be made, and nothing of it is there.
         """
-        folder = os.path.dirname(self._path)
         try:
-            self._files.make_folders(folder)
+            folders = self._make_folders()
             descriptor = self._open()
         except FileExistsError as error:
             raise SessionFileExists(self._path) from error
         except OSError as error:
             raise refused(error) from error
         try:
-            return self._fill(descriptor, folder, data)
+            return self._fill(descriptor, folders, data)
         finally:
             close_quietly(self._files, descriptor)
+
+    def _make_folders(self) -> list[str]:
+        """Make the folders that are missing; where the names are that are new, the file's too."""
+        folder = os.path.dirname(self._path)
+        changed = [folder]
+        while not self._is_there(changed[-1]):
+            changed.append(os.path.dirname(changed[-1]))
+        self._files.make_folders(folder)
+        return changed
+
+    def _is_there(self, folder: str) -> bool:
+        try:
+            self._files.stat(folder)
+        except FileNotFoundError:
+            return os.path.dirname(folder) == folder
+        return True
 
     def _open(self) -> int:
         if self.replaces_empty:
@@ -64,7 +80,7 @@ class Making:
         self._remove_litter()
         return self._files.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL)
 
-    def _fill(self, descriptor: int, folder: str, data: bytes) -> Identity:
+    def _fill(self, descriptor: int, folders: Sequence[str], data: bytes) -> Identity:
         """Write the first lines, or leave nothing.
 
         A failed sync forbids nothing here: what was written goes away with the file or with its
@@ -78,7 +94,8 @@ class Making:
             sync_data(files, descriptor, self._sync)
             known = Identity.of(files.fstat(descriptor))
             if not self.replaces_empty and self._sync == "always":
-                sync_folder(files, folder)
+                for folder in folders:
+                    sync_folder(files, folder)
         except CutShort as error:
             self._remove(descriptor, error.fragment)
             raise Degraded(error.reason) from error
