@@ -17,13 +17,14 @@ if (process.argv[2] === "bench") {
 }
 
 async function serve() {
-  const [{ describeOpen }, { describeCore }, positions, { build }, { sessions }] =
+  const [{ describeOpen }, { describeCore }, positions, { build }, { sessions }, writing] =
     await Promise.all([
       import("./oracle/opened.mjs"),
       import("./oracle/core.mjs"),
       import("./oracle/positions.mjs"),
       import("./oracle/build.mjs"),
       import("./oracle/programs.mjs"),
+      import("./oracle/writing.mjs"),
     ]);
 
   const operations = {
@@ -35,6 +36,8 @@ async function serve() {
     prepare: positions.prepare,
     collect: positions.collect,
     build,
+    glance: writing.glance,
+    appendMany: writing.appendMany,
     /** JSON.parse and JSON.stringify of each text; null where it is no JSON. */
     stringify: ({ texts }) =>
       texts.map((text) => {

@@ -37,12 +37,12 @@ class FaultyFiles(SystemFiles):
     def instead(self, name: str, act: Callable[..., Any], *, skip: int = 0) -> None:
         """Let `act` stand for the next call of this name, with that call's arguments."""
         waiting = self._once.setdefault(name, [])
-        waiting.extend([self._through(name)] * skip)
+        waiting.extend([self.through(name)] * skip)
         waiting.append(act)
 
     def before(self, name: str, act: Callable[[], Any], *, skip: int = 0) -> None:
         """Do something, once, just before the next call of this name."""
-        through = self._through(name)
+        through = self.through(name)
 
         def both(*args: Any) -> Any:
             act()
@@ -50,17 +50,26 @@ class FaultyFiles(SystemFiles):
 
         self.instead(name, both, skip=skip)
 
-    def write_only(self, count: int) -> None:
-        """Let the next write take no more than so many bytes."""
-        write = self._through("write")
-        self.instead("write", lambda descriptor, data: write(descriptor, data[:count]))
+    def write_only(self, count: int, *, skip: int = 0) -> None:
+        """Let a write (the next one after `skip` others) take no more than so many bytes."""
+        write = self.through("write")
+        self.instead(
+            "write",
+            lambda descriptor, data: write(descriptor, data[:count]) if count else 0,
+            skip=skip,
+        )
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether no fault waits for its call any more."""
+        return not self._always and not any(self._once.values())
 
     def heal(self) -> None:
         """Let everything work again."""
         self._once.clear()
         self._always.clear()
 
-    def _through(self, name: str) -> Callable[..., Any]:
+    def through(self, name: str) -> Callable[..., Any]:
         real: Callable[..., Any] = getattr(SystemFiles, "open" if name in OPENINGS else name)
         return lambda *args: real(self, *args)
 
@@ -71,7 +80,7 @@ class FaultyFiles(SystemFiles):
             return waiting.pop(0)(*args)
         if name in self._always:
             return self._always[name](*args)
-        return self._through(name)(*args)
+        return self.through(name)(*args)
 
     def open(self, path: str, flags: int, mode: int = 0o600) -> int:
         kind = "open_write" if flags & (os.O_WRONLY | os.O_RDWR) else "open_read"
@@ -104,8 +113,29 @@ class FaultyFiles(SystemFiles):
         found: os.stat_result = self._call("fstat", descriptor)
         return found
 
+    def close(self, descriptor: int) -> None:
+        # Linux has let go of the descriptor whatever it answers.
+        try:
+            self._call("close", descriptor)
+        except OSError:
+            super().close(descriptor)
+            raise
+
+    def position(self, descriptor: int) -> int:
+        position: int = self._call("position", descriptor)
+        return position
+
     def truncate(self, descriptor: int, length: int) -> None:
         self._call("truncate", descriptor, length)
+
+    def chmod(self, descriptor: int, mode: int) -> None:
+        self._call("chmod", descriptor, mode)
+
+    def chown(self, descriptor: int, uid: int, gid: int) -> None:
+        self._call("chown", descriptor, uid, gid)
+
+    def set_times(self, path: str, atime_ns: int, mtime_ns: int) -> None:
+        self._call("set_times", path, atime_ns, mtime_ns)
 
     def replace(self, source: str, target: str) -> None:
         self._call("replace", source, target)

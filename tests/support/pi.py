@@ -212,6 +212,27 @@ class Pi:
         answer = self.ask("build", dir=str(folder), cwd=cwd, ops=[dict(one) for one in ops])
         return cast(Answer, answer)
 
+    def glance(self, paths: Sequence[Path]) -> list[Answer]:
+        """Of each file: `{leafId, entries: [[id, parentId]], branch}`, or `{error}`."""
+        asked = [str(path) for path in paths]
+        return cast(list[Answer], self.ask("glance", paths=asked, timeout=max(60, len(asked))))
+
+    def append_many(
+        self,
+        path: Path,
+        count: int,
+        *,
+        burst: int,
+        pause_ms: float,
+        seed: int,
+        text: str = "",
+        timeout: float = 300.0,
+    ) -> Answer:
+        """Let pi open a file and append messages to it in bursts: `{ids, lines, bytes}`."""
+        how: dict[str, Any] = {"burst": burst, "pauseMs": pause_ms, "seed": seed, "text": text}
+        answer = self.ask("appendMany", path=str(path), count=count, timeout=timeout, **how)
+        return cast(Answer, answer)
+
     def stringify(self, texts: Sequence[str]) -> list[str | None]:
         """`JSON.stringify(JSON.parse(text))` of each; None where it is no JSON."""
         return cast(list[str | None], self.ask("stringify", texts=texts))

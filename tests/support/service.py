@@ -12,9 +12,9 @@ import anyio
 
 from pisessiond.core.dates import iso_from_ms
 from pisessiond.core.flush import FlushRule
+from pisessiond.service.held_session import Surroundings
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.places import Places
-from pisessiond.service.held_session import Surroundings
 from pisessiond.service.sessions import Sessions, Stores, open_sessions
 from pisessiond.service.types import Change, EntryId, Origin, SessionChange
 from pisessiond.storage.jsonl import JsonlStore
@@ -219,10 +219,11 @@ async def service(
     flush: FlushRule = "first-assistant",
     environment: dict[str, str] | None = None,
     hand: HandClock | None = None,
+    files: FaultyFiles | None = None,
 ) -> AsyncIterator[House]:
     """A service whose agent dir is below `folder`; its queues end with the context."""
     hand = hand or HandClock()
-    files = FaultyFiles()
+    files = files or FaultyFiles()
     environment = environment or {}
     places = Places(str(folder / "agent"), str(folder), environment, read_text)
     stores = Stores(JsonlStore(files), MemoryStore())
