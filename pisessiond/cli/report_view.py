@@ -181,9 +181,13 @@ def status_lines(status: answers.StatusResult) -> Iterator[str]:
     yield f"log: {clean_line(status['log']) if status['log'] else 'standard error'}"
     if (watch := status["watch"]) is not None and watch["reason"] is not None:
         yield f"other programs are noticed by {watch['how']}: {clean_line(watch['reason'])}"
+    if status["address"]:
+        also = f" and {status['tcp']}" if status["tcp"] else ""
+        yield f"socket: {clean_line(status['address'])}{also}"
     for client in status["clients"]:
         what = count(len(client["sessions"]), "session")
-        yield f"client   {_column(client['name'], 20)} {client['transport']}, {what}"
+        waiting = f", {count(client['queued'], 'message')} waiting" if client["queued"] else ""
+        yield f"client   {_column(client['name'], 20)} {client['transport']}, {what}{waiting}"
     for session in status["sessions"]:
         listeners = count(session["subscribers"], "listener")
         place = clean_line(session["path"] or "in memory")
