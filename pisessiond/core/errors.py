@@ -23,7 +23,7 @@ class EntryNotFound(RequestError):
     """No entry of this session has that id."""
 
     def __init__(self, entry_id: object) -> None:
-        super().__init__(f"No entry has the id {entry_id!r}; list them with session/tree.")
+        super().__init__(f"No entry has the id {entry_id!r}; the tree shows those there are.")
         self.entry_id = entry_id
 
 

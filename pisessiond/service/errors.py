@@ -15,7 +15,7 @@ class SessionNotFound(ServiceError):
     """No session has that handle or path."""
 
     def __init__(self, session: str) -> None:
-        super().__init__("No such session is open or on disk; list them with session/list.")
+        super().__init__("No such session is open or on disk; list the sessions to see which there are.")
         self.session = session
 
 

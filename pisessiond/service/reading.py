@@ -273,7 +273,7 @@ def compaction_preview(session: Session, row: int) -> CompactionPreview:
         turn_prefix=prefix,
         kept=tuple(kept),
         tokens_before=preparation.tokens_before,
-        tokens_kept=kept_tokens + session.sizes.system_at(row).tokens,
+        tokens_kept=kept_tokens + preparation.system.tokens,
         previous_summary=preparation.previous_summary is not None,
         read_files=files.read_files,
         modified_files=files.modified_files,
