@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     import socket
     from contextlib import AbstractAsyncContextManager
 
+    from pisessiond.core.anchors import Persist
     from pisessiond.core.flush import FlushRule
     from pisessiond.server.claim import Claim
     from pisessiond.service.held_session import Surroundings
     from pisessiond.service.places import Places
     from pisessiond.service.sessions import Sessions
+    from pisessiond.storage.base import SessionStore
+    from pisessiond.storage.jsonl_writing import Sync
 
 _SETTINGS_BYTES = 1 << 20
 """A settings file larger than this is none of pi's."""
@@ -53,6 +56,16 @@ class ServeOptions:
     """Told once how it went: `ready`, `running`, or a sentence."""
     claims_folder: str | None = None
     """Where processes of ours say which session files they write to; None claims nothing."""
+    places_folder: str | None = None
+    """Where the places of old files are kept that a move must not migrate; None keeps none."""
+    recovery_folder: str | None = None
+    """Where sessions that are not on disk yet are kept; None: they end with the process."""
+    persist: Persist = "anchor"
+    """How a move is kept (pi's own way is `memory`)."""
+    sync: Sync = "always"
+    """What an acknowledged write survives."""
+    unsynced_folder: str | None = None
+    """Where lines are kept that may not have reached the disk; None keeps none."""
     stdio: bool = False
     """Serve one client on standard input and output."""
     flush: FlushRule = "first-assistant"
@@ -150,7 +163,7 @@ async def _serve_doors(options: ServeOptions, claim: Claim | None) -> int:
             claim.begun({**record, "started": daemon.state.started.isoformat()})
         options.report("ready")
 
-    async with sessions(places, options.flush, options.claims_folder) as held:
+    async with sessions(places, options) as held:
         daemon = Daemon(held, about)
         if path is None:
             return await daemon.serve_stdio()
@@ -188,46 +201,52 @@ def _listen(options: ServeOptions) -> tuple[str | None, socket.socket | None, bo
         return path, bind_private(Path(path)), False
 
 
-def sessions(
-    places: Places, flush: FlushRule, claims_folder: str | None = None
-) -> AbstractAsyncContextManager[Sessions]:
-    """The session service over files and memory.
-
-    Args:
-        places: where sessions are looked for.
-        flush: when a new one appears on disk.
-        claims_folder: where processes of ours say which files they write to; None claims nothing.
-    """
+def sessions(places: Places, options: ServeOptions) -> AbstractAsyncContextManager[Sessions]:
+    """The session service over files and memory."""
     import uuid_utils
 
     from pisessiond.service.sessions import Stores, open_sessions
-    from pisessiond.storage.jsonl import JsonlStore
     from pisessiond.storage.memory import MemoryStore
 
     return open_sessions(
-        Stores(JsonlStore(), MemoryStore()),
+        Stores(_files(options), MemoryStore()),
         places,
-        _clock(claims_folder),
+        _surroundings(options),
         lambda: str(uuid_utils.uuid7()),
-        flush,
+        options.flush,
     )
 
 
-def _clock(claims_folder: str | None = None) -> Surroundings:
-    from pisessiond.core.dates import iso_from_ms
+def _files(options: ServeOptions) -> SessionStore:
+    from pisessiond.storage.jsonl import JsonlStore
+    from pisessiond.storage.recovery import RecoveringStore, RecoveryFolder
+    from pisessiond.storage.unsynced import UnsyncedLines
+
+    unsynced, folder = options.unsynced_folder, options.recovery_folder
+    files = JsonlStore(
+        sync=options.sync, unsynced=UnsyncedLines(unsynced) if unsynced is not None else None
+    )
+    return files if folder is None else RecoveringStore(files, RecoveryFolder(folder))
+
+
+def _surroundings(options: ServeOptions) -> Surroundings:
     from pisessiond.service.held_session import Surroundings
-    from pisessiond.storage.base import NoClaims
+    from pisessiond.storage.base import NoClaims, NoPlaceNotes
     from pisessiond.storage.claims import FolderClaims
+    from pisessiond.storage.place_notes import FolderPlaceNotes
+    from pisessiond.storage.watch import FolderWatches
 
     start = secrets.token_hex(4)
     loads = count(1)
+    claims, notes = options.claims_folder, options.places_folder
     return Surroundings(
-        now_iso=lambda: iso_from_ms(time.time_ns() // 1_000_000),
-        new_id=lambda: secrets.token_hex(4),
+        now_iso=_now_iso,
+        new_id=_new_id,
         next_epoch=lambda: f"{start}-{next(loads)}",
-        claims=FolderClaims(claims_folder, f"process {os.getpid()}")
-        if claims_folder is not None
-        else NoClaims(),
+        claims=FolderClaims(claims, f"process {os.getpid()}") if claims else NoClaims(),
+        persist=options.persist,
+        place_notes=FolderPlaceNotes(notes) if notes else NoPlaceNotes(),
+        watches=FolderWatches(),
     )
 
 
@@ -334,6 +353,54 @@ def repair(path: str, out: str) -> dict[str, Any]:
         "changed": [asdict(one) for one in made.changed],
         "keepsLeaf": made.has_new_anchor,
     }
+
+
+def recoveries(folder: str) -> list[dict[str, Any]]:
+    """The sessions in a recovery folder that never got their file, oldest first."""
+    from pisessiond.core.dates import iso_from_ms
+    from pisessiond.service.recovering import describe_lines
+    from pisessiond.storage.recovery import RecoveryFolder
+
+    found = []
+    for one in RecoveryFolder(folder).look():
+        told = describe_lines(one.lines)
+        found.append(
+            {
+                "session": told.session,
+                "path": one.path,
+                "entries": told.entries,
+                "firstMessage": told.first_message,
+                "modified": iso_from_ms(int(one.modified * 1000)),
+                "state": one.state,
+                "file": one.file,
+            }
+        )
+    return found
+
+
+def export_recovery(folder: str, file: str, out: str) -> None:
+    """Write what a recovery file holds to a new session file; the recovery file stays.
+
+    Raises:
+        InspectError: `out` is there or cannot be written, or the file is gone.
+    """
+    from pisessiond.storage.errors import NoSuchSession
+    from pisessiond.storage.jsonl import JsonlStore
+    from pisessiond.storage.recovery import RecoveryFolder
+
+    with _file_refusals():
+        for one in RecoveryFolder(folder).look():
+            if one.file == file and one.lines:
+                JsonlStore().new(os.path.realpath(out)).append(one.lines)
+                return
+        raise NoSuchSession(file)
+
+
+def discard_recovery(folder: str, file: str) -> bool:
+    """Take a recovery file away for good; False when a running daemon holds it."""
+    from pisessiond.storage.recovery import RecoveryFolder
+
+    return RecoveryFolder(folder).drop(file)
 
 
 def schema() -> dict[str, Any]:

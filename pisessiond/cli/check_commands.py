@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pisessiond.cli.output import REFUSED, UNUSABLE, Output
+from pisessiond.cli.output import REFUSED, UNUSABLE, Output, screen_width
 from pisessiond.cli.remote import examples, is_file, json_option, open_session, socket_option
 
 if TYPE_CHECKING:
@@ -83,3 +83,87 @@ def _repaired(path: str, out: str, output: Output) -> dict[str, Any]:
         return app.repair(path, out)
     except app.InspectError as error:
         raise output.fail(error.kind, error.message, UNUSABLE) from error
+
+
+@click.command(
+    epilog=examples(
+        "pisessiond recover",
+        "pisessiond recover --export prompt.jsonl 0192f3c1",
+        "pisessiond recover --discard 0192f3c1",
+    )
+)
+@click.argument("session", metavar="[ID]", required=False)
+@click.option("--export", "out", metavar="OUT", help="Write one to a new session file.")
+@click.option("--discard", is_flag=True, help="Take one away for good.")
+@click.option(
+    "--agent-dir",
+    envvar="PI_CODING_AGENT_DIR",
+    metavar="DIR",
+    help="pi's agent folder, usually ~/.pi/agent.",
+)
+@click.option("--width", type=click.IntRange(12, 10_000), help="Cells in a line.")
+@json_option
+def recover(
+    session: str | None,
+    out: str | None,
+    discard: bool,
+    agent_dir: str | None,
+    width: int | None,
+    as_json: bool,
+) -> None:
+    """List prompts whose session never got its file.
+
+    A session has a file from its first answer on. Until then its entries are kept apart, and the
+    next daemon brings them back by itself: `held` is in a running daemon, `waiting` comes back
+    with the next one, `conflict` does not, since another program wrote its file. ID is the
+    session's, or its beginning.
+    """
+    from pisessiond import app
+    from pisessiond.client.address import find_place
+
+    if (session is None) != (out is None and not discard) or (out is not None and discard):
+        raise click.UsageError("say which session, and whether to --export OUT or to --discard it")
+    output = Output(as_json=as_json)
+    with output.refusals():
+        folder = find_place(agent_dir).recovery
+    found = app.recoveries(folder)
+    if session is None:
+        _list_recoveries(found, output, width)
+        return
+    one = _the_one(found, session, output)
+    if out is not None:
+        try:
+            app.export_recovery(folder, one["file"], out)
+        except app.InspectError as error:
+            raise output.fail(error.kind, error.message, UNUSABLE) from error
+        done = f"written: {out}"
+    else:
+        if not app.discard_recovery(folder, one["file"]):
+            sentence = "a running daemon holds this session; stop it first: pisessiond stop"
+            raise output.fail("Busy", sentence, REFUSED)
+        done = "discarded"
+    if as_json:
+        output.json(one)
+    else:
+        output.lines([done])
+
+
+def _list_recoveries(found: list[dict[str, Any]], output: Output, width: int | None) -> None:
+    if output.as_json:
+        output.json({"sessions": found})
+        return
+    from pisessiond.cli.report_view import recovery_lines
+
+    output.lines(recovery_lines(found, screen_width(width)) if found else ["nothing is kept"])
+
+
+def _the_one(found: list[dict[str, Any]], session: str, output: Output) -> dict[str, Any]:
+    fitting = [one for one in found if (one["session"] or "").startswith(session)]
+    fitting = fitting or [one for one in found if os.path.basename(one["file"]) == session]
+    if not fitting:
+        raise output.fail("SessionNotFound", "nothing is kept of such a session", REFUSED)
+    if len(fitting) > 1:
+        # Two files of one session differ in their names.
+        names = ", ".join(os.path.basename(one["file"]) for one in fitting)
+        raise output.fail("AmbiguousSession", f"several begin so; name one of {names}", REFUSED)
+    return fitting[0]

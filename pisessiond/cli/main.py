@@ -68,6 +68,7 @@ for _command in (
     view_commands.follow,
     daemon_commands.call,
     check_commands.check,
+    check_commands.recover,
     local_commands.inspect,
     local_commands.schema,
 ):

@@ -103,6 +103,20 @@ def repair_lines(repair: dict[str, Any]) -> Iterator[str]:
     yield f"written: {path} ({entries}; {left_out} left out, {changed} changed)"
 
 
+def recovery_lines(
+    found: list[dict[str, Any]], width: int, zone: tzinfo | None = None
+) -> Iterator[str]:
+    """Sessions that never got their file: state, day and time, entries, id, first message."""
+    for one in found:
+        time = parse_time(one["modified"], zone)
+        when = f"{format_day(time):>5} {time:%H:%M}" if time else " " * 11
+        session = clean_line(one["session"] or one["file"].rpartition("/")[2])
+        head = f"{one['state']:<8} {when} {one['entries']:>4}  {session}  "
+        yield cut(head + clean_line(one["firstMessage"] or "no message yet"), width)
+        if one["state"] == "conflict":
+            yield f"    another program wrote its file: {clean_line(one['path'] or '')}"
+
+
 def session_lines(
     sessions: list[answers.ListedSession], width: int, zone: tzinfo | None = None
 ) -> Iterator[str]:

@@ -46,6 +46,20 @@ IDLE_SECONDS = 600.0
     help="Listen at 127.0.0.1 too, for clients that show the token.",
 )
 @click.option(
+    "--persist",
+    type=click.Choice(["anchor", "leaf", "memory"]),
+    default="anchor",
+    show_default=True,
+    help="How a move is kept for the next opening; memory does as pi does.",
+)
+@click.option(
+    "--sync",
+    type=click.Choice(["always", "relaxed"]),
+    default="always",
+    show_default=True,
+    help="always: an answer means on disk; relaxed: a power cut may take the last half minute.",
+)
+@click.option(
     "--flush",
     type=click.Choice(["first-assistant", "first-message", "immediate"]),
     default="first-assistant",
@@ -67,6 +81,8 @@ def serve(
     idle: float | None,
     tcp: int | None,
     flush: str,
+    persist: str,
+    sync: str,
     agent_dir: str | None,
     log_file: str | None,
     start_lock: int | None,
@@ -93,23 +109,33 @@ def serve(
         options |= {"idle": IDLE_SECONDS if idle is None else idle, "tcp": tcp}
         if not log_file and not foreground:
             options["log_file"] = place.log
-    options["claims_folder"] = _claims_folder()
+    options |= {"persist": persist, "sync": sync, **_shared_folders(agent_dir)}
     from pisessiond import app
 
     raise click.exceptions.Exit(app.serve(app.ServeOptions(**options)))
 
 
-def _claims_folder() -> str | None:
-    """Shared by the daemons of all agent dirs: a session file has one real path for them all."""
-    from pisessiond.client.address import make_claims_folder
+def _shared_folders(agent_dir: str | None) -> dict[str, str]:
+    """Where things are kept beside the sessions, whichever way the daemon is reached.
+
+    Claims and places are shared by the daemons of all agent dirs: a session file has one real path
+    for them all.
+    """
+    from pisessiond.client.address import find_place, make_claims_folder, state_root
     from pisessiond.client.errors import NoDaemon
 
     try:
-        return make_claims_folder()
+        claims = make_claims_folder()
     except NoDaemon as error:
         # Only a socket of choice gets here: it is served all the same, as nobody else's business.
         click.echo(f"pisessiond: {error}; other daemons are not kept from its files", err=True)
-        return None
+        return {}
+    return {
+        "claims_folder": claims,
+        "places_folder": f"{state_root()}/places",
+        "unsynced_folder": f"{state_root()}/unsynced",
+        "recovery_folder": find_place(agent_dir).recovery,
+    }
 
 
 def _own_place(agent_dir: str | None, start_lock: int | None) -> Place:

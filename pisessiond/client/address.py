@@ -63,6 +63,11 @@ class Place(NamedTuple):
         return f"{self.folder}/log"
 
     @property
+    def recovery(self) -> str:
+        """The folder of what sessions hold that are not on disk yet."""
+        return f"{self.folder}/recovery"
+
+    @property
     def token(self) -> str:
         """What a client on TCP has to show."""
         return f"{self.folder}/token"

@@ -70,7 +70,8 @@ class DaemonState:
 
     def holds_unsaved(self) -> bool:
         """Whether a session has entries that are on no disk and would be gone with the daemon."""
-        known = (one.snapshot() for one in self.sessions.open_sessions if one.is_unsaved)
+        unsafe = [one for one in self.sessions.open_sessions if not one.is_safe]
+        known = (one.snapshot() for one in unsafe)
         return any(snapshot.entry_count for snapshot in known)
 
     def others_at_work(self, connection: Connection) -> str | None:

@@ -6,6 +6,7 @@ No session has to be open for it, and none is changed: the damaged file keeps ev
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+
 from pisessiond.core.errors import NotMendable
 from pisessiond.core.json_faults import BYTE_ORDER_MARK
 from pisessiond.core.problems import Problem

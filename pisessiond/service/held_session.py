@@ -170,6 +170,11 @@ class HeldSession:
         return not self.log.is_flushed
 
     @property
+    def is_safe(self) -> bool:
+        """Whether everything it holds outlives the daemon."""
+        return self.log.is_safe
+
+    @property
     def read_only(self) -> str | None:
         """Why nothing can be written; None when it can."""
         if self.session.is_newer:

@@ -271,7 +271,7 @@ class SessionQueue(HeldSession):
         log = self.log
         was_unsaved = self.is_unsaved
         if was_unsaved and not calls_for_flush(self.flush, [n.head.kind for n in draft.entries]):
-            places = log.hold(lines)
+            places = await in_worker(lambda: log.hold(lines))
             stored = [
                 StoredLine(line, place, is_ours=True)
                 for line, place in zip(lines, places, strict=True)

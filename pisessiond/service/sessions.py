@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import anyio
 import anyio.abc
 
+from pisessiond.core.errors import SessionFileError
 from pisessiond.core.flush import FlushRule, calls_for_flush
 from pisessiond.core.headers import encode_header, file_name, is_session_id, make_header
 from pisessiond.core.index import NONE
@@ -30,6 +33,8 @@ from pisessiond.service.storing import in_worker
 from pisessiond.service.types import ListedSession, Origin
 from pisessiond.service.watching import Watching, WatchState
 from pisessiond.storage.base import NO_NOTE, SessionLog, SessionStore
+
+logger = logging.getLogger(__name__)
 
 NewSessionId = Callable[[], str]
 
@@ -165,6 +170,8 @@ class Sessions:
             Unreadable: the system does not let us read it.
         """
         if session is not None:
+            if session not in self._by_handle:
+                await self.bring_back()
             if session in self._by_handle:
                 return await self._refreshed(self.get(session))
             path = await in_worker(lambda: self._finder.path_of(session))
@@ -192,6 +199,8 @@ class Sessions:
     async def _open_path(self, path: str) -> OpenSession:
         while path in self._opening:
             await self._opening[path].wait()
+        if path not in self._by_path:
+            await self.bring_back()
         known = self._by_path.get(path)
         if known is not None and not known.is_gone:
             try:
@@ -210,6 +219,22 @@ class Sessions:
             return self._hold(loaded)
         finally:
             self._opening.pop(path).set()
+
+    async def bring_back(self) -> None:
+        """Hold the sessions that a daemon which is no more held and had not saved."""
+        for log in await in_worker(self._stores.jsonl.bring_back):
+            try:
+                loaded = await in_worker(partial(load, log))
+            except SessionFileError as error:
+                logger.error("an unsaved session could not be brought back: %s", error)
+                log.close()
+                continue
+            if log.path is not None and log.path in self._by_path:
+                # Its file was empty, and is open here as a new session.
+                log.close()
+                continue
+            self._hold(loaded)
+            logger.info("an unsaved session was brought back")
 
     def _load(self, path: str) -> Loaded:
         log = self._stores.jsonl.open(path)
@@ -345,6 +370,7 @@ class Sessions:
         session_dir: str | None = None,
     ) -> tuple[list[ListedSession], str | None]:
         """Sessions, newest first: unsaved ones, then files by their time of change."""
+        await self.bring_back()
         return await in_worker(
             lambda: self._finder.page(
                 self.open_sessions,
@@ -368,6 +394,7 @@ async def open_sessions(
     """The sessions of a daemon; leaving the context ends every session's queue."""
     async with anyio.create_task_group() as tasks:
         sessions = Sessions(stores, places, clock, new_session_id, flush, tasks)
+        await sessions.bring_back()
         tasks.start_soon(sessions.keep_room)
         tasks.start_soon(sessions.watch)
         yield sessions

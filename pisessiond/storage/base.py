@@ -64,6 +64,10 @@ class SessionLog(Protocol):
         """Whether the log is stored; False while all its lines are only held."""
 
     @property
+    def is_safe(self) -> bool:
+        """Whether what it holds outlives the process, stored or kept elsewhere."""
+
+    @property
     def refusal(self) -> str | None:
         """Why nothing more is written, in a sentence, until it is scanned anew; None otherwise."""
 
@@ -82,7 +86,11 @@ class SessionLog(Protocol):
         """
 
     def hold(self, lines: Sequence[bytes]) -> list[Locator]:
-        """Keep lines in memory until the first `append`; the log must not be flushed."""
+        """Keep lines in memory until the first `append`; the log must not be flushed.
+
+        Raises:
+            Degraded: they were to be kept elsewhere too, and could not be.
+        """
 
     def look(self) -> list[StoredLine]:
         """Lines that another writer added since the log was last looked at.
@@ -136,6 +144,9 @@ class SessionStore(Protocol):
 
     def list_paths(self, folder: str) -> list[str]:
         """The session files directly in a folder, unsorted; empty when it is not there."""
+
+    def bring_back(self) -> list[SessionLog]:
+        """Logs that a process held which is no more, as it held them; this process does now."""
 
 
 class Claimed(Exception):
