@@ -73,6 +73,18 @@ class Claim:
         self._write_record(about)
         self._let_start_go()
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the life lock's file was taken out of the folder, so that it keeps no one out."""
+        if self._life is None:
+            return False
+        held = os.fstat(self._life)
+        try:
+            there = os.stat(self.folder / "life.lock")
+        except OSError:
+            return True
+        return (held.st_dev, held.st_ino) != (there.st_dev, there.st_ino)
+
     def stopping(self) -> None:
         """Says that this daemon is on its way out: the next one waits instead of giving up."""
         if self._life is not None:
@@ -80,8 +92,13 @@ class Claim:
 
     @contextmanager
     def holding_start(self) -> Iterator[bool]:
-        """The start lock for a moment; False where someone else has it."""
-        lock = self._open("start.lock")
+        """The start lock for a moment; False where someone else has it, or it cannot be had."""
+        try:
+            lock = self._open("start.lock")
+        except OSError:
+            # Such as no file left to open; it is tried again later.
+            yield False
+            return
         try:
             yield _try_lock(lock)
         finally:

@@ -127,11 +127,15 @@ class Daemon:
             # On its way out the daemon has removed the socket itself.
             if self.state.stopping.is_set():
                 return
-            if listener.is_missing:
+            if claim is not None and claim.is_lost:
+                # The state folder was removed: new clients make another one and start another
+                # daemon. This one stays for those it has.
+                if not (self.state.connections or self.state.arriving):
+                    self.state.stop("lost")
+            elif listener.is_missing:
                 self._make_again(listener, claim)
             elif idle and self.state.quiet_seconds() >= idle and self._last_call(listener, claim):
                 self.state.stop("idle")
-                return
 
     def _make_again(self, listener: Listener, claim: Claim | None) -> None:
         with claim.holding_start() if claim is not None else nullcontext(True) as may:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import threading
@@ -119,6 +120,18 @@ def test_it_removes_only_its_own_socket(home: Home, at_home: Place) -> None:
         os.kill(pid, signal.SIGTERM)
         wait_until(lambda: not home.daemons())
         assert os.path.exists(at_home.own_socket)
+
+
+def test_a_daemon_whose_folder_was_removed_leaves_when_its_clients_have(
+    home: Home, at_home: Place
+) -> None:
+    with blocking.connect(name="old") as old:
+        pid = old.status()["pid"]
+        shutil.rmtree(home.state)
+        time.sleep(1.5)
+        assert old.status()["pid"] == pid
+        assert home.status()["pid"] != pid
+    wait_until(lambda: pid not in [one.pid for one in home.daemons()], 10)
 
 
 def test_after_a_kill_the_next_call_works(home: Home) -> None:
