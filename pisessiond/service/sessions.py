@@ -197,10 +197,11 @@ class Sessions:
         return opened
 
     async def _open_path(self, path: str) -> OpenSession:
-        while path in self._opening:
-            await self._opening[path].wait()
         if path not in self._by_path:
             await self.bring_back()
+        # From here to the entry in `_opening` nothing may wait, or two would load one file.
+        while path in self._opening:
+            await self._opening[path].wait()
         known = self._by_path.get(path)
         if known is not None and not known.is_gone:
             try:
