@@ -184,9 +184,11 @@ class SharingMachine(RuleBasedStateMachine):
     def rename(self, who: int, text: str) -> None:
         self.act(who, "session/rename", name=text or None)
 
-    @rule(who=WHO)
-    def flood(self, who: int) -> None:
+    @rule(who=WHO, sleeper=WHO)
+    def flood(self, who: int, sleeper: int) -> None:
         """More than waits for one who does not read."""
+        if self.windows[sleeper].can_act:
+            self.windows[sleeper].stall()
         actor = self.actor(who)
         if actor is None:
             return
