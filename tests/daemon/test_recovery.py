@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -42,10 +43,14 @@ class Home:
             [sys.executable, "-m", "pisessiond", *serve], cwd=ROOT, env=self.environment
         )
         deadline = time.monotonic() + 20
-        while not Path(self.socket).exists():
+        while not self._listens():
             assert self._process.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.01)
+
+    def _listens(self) -> bool:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as knock:
+            return knock.connect_ex(self.socket) == 0
 
     def end(self, number: signal.Signals) -> None:
         if self._process is not None:

@@ -203,13 +203,17 @@ class Pi:
         request: dict[str, Any] = {"from": start, "target": target, "budget": budget}
         return cast(Answer, self.ask("collect", path=str(path), **request))
 
-    def build(self, folder: Path, cwd: str, ops: Iterable[Mapping[str, Any]]) -> Answer:
+    def build(
+        self, folder: Path, cwd: str, ops: Iterable[Mapping[str, Any]], *, keep: str | None = None
+    ) -> Answer:
         """Runs operations on a real session manager and returns what it wrote.
 
+        One that is kept under a name goes on in the next list that names it.
         An operation is `op(...)` below; `ref(n)` as an argument is what operation `n` gave.
         Returns `{path, text, leafId, results, files}`; `text` is None while nothing is on disk.
         """
-        answer = self.ask("build", dir=str(folder), cwd=cwd, ops=[dict(one) for one in ops])
+        asked = [dict(one) for one in ops]
+        answer = self.ask("build", dir=str(folder), cwd=cwd, ops=asked, **_given(keep=keep))
         return cast(Answer, answer)
 
     def glance(self, paths: Sequence[Path]) -> list[Answer]:

@@ -17,6 +17,8 @@ const STATIC = {
     SessionManager.forkFrom(path, target ?? cwd, dir, options),
 };
 
+const kept = new Map();
+
 const METHODS = new Set([
   "appendMessage",
   "appendThinkingLevelChange",
@@ -37,11 +39,12 @@ const METHODS = new Set([
 /**
  * Runs `ops` in turn. What an operation gave (an id, or a path) is referred to by its number,
  * as an argument `{"ref": 3}`; `{"undefined": true}` is an argument not given. An operation that
- * throws is noted and the rest goes on, as a caller of pi that catches would.
+ * throws is noted and the rest goes on, as a caller of pi that catches would. A manager that is
+ * kept under a name goes on in the next list that names it, as a pi in a terminal would.
  */
-export function build({ dir, cwd, ops }) {
+export function build({ dir, cwd, ops, keep }) {
   mkdirSync(dir, { recursive: true });
-  let manager;
+  let manager = kept.get(keep);
   const results = [];
   const argument = (value) => {
     if (value === null || typeof value !== "object") return value;
@@ -66,6 +69,7 @@ export function build({ dir, cwd, ops }) {
       results.push({ error: describeError(error) });
     }
   }
+  if (keep !== undefined) kept.set(keep, manager);
   const path = manager?.getSessionFile();
   const files = {};
   for (const name of readdirSync(dir).sort()) {
