@@ -309,6 +309,8 @@ class JsonlLog:
         except CutShort as error:
             if error.fragment:
                 self._take_back(descriptor, before, error.fragment)
+            else:
+                self._keep_known(descriptor)
             raise Degraded(error.reason) from error
         except SyncFailed as error:
             self._unsynced = self._unsynced or (before, data)
@@ -338,6 +340,15 @@ class JsonlLog:
             self._world.unsynced.drop(self._path)
         # The bytes are as they were, the time is not.
         self._known = self._identity_now()
+
+    def _keep_known(self, descriptor: int) -> None:
+        """Know the file again: Linux gives it a new time for a write that took nothing too."""
+        try:
+            now = Identity.of(self._files.fstat(descriptor))
+        except OSError:
+            return
+        if self._known is not None and now[:3] == self._known[:3]:
+            self._known = now
 
     def _take_back(self, descriptor: int, before: int, fragment: bytes) -> None:
         """See to it that what a write left is no entry, and no beginning of another writer's line.

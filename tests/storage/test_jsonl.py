@@ -467,6 +467,23 @@ def test_a_refused_write_leaves_the_file_as_it_was(
     assert log.read([item.locator]) == [B]
 
 
+def test_a_write_that_took_nothing_but_gave_a_new_time_is_no_rewriting(
+    path: Path, files: FaultyFiles
+) -> None:
+    # So does a full disk on Linux, which stamps the file before it looks for room.
+    log = opened(path, files, joined(HEADER))
+
+    def write(descriptor: int, data: bytes) -> int:
+        os.utime(path, ns=(5, 5))
+        raise OSError(errno.ENOSPC, "full")
+
+    files.instead("write", write)
+    with pytest.raises(Degraded):
+        log.append([A])
+    assert log.look() == []
+    assert log.append([A]).written
+
+
 BLANK = b" " * len(B)
 CUTS = [
     (1, [b""]),
