@@ -330,6 +330,18 @@ class HeldSession:
         async with self.changing:
             await self.take_in_news()
 
+    @property
+    def is_remembered(self) -> bool:
+        """Whether a file that was only touched will be told from one that was rewritten."""
+        return self.log.is_remembered
+
+    async def remember(self) -> None:
+        """See to `is_remembered`, once nothing else wants the file read."""
+        goes_on = self.session.sizes.is_complete and not self.is_remembered
+        while goes_on and not self.ended.is_set():
+            async with self.changing:
+                goes_on = not self.is_unsaved and await in_worker(self.log.remember)
+
     async def take_in_news(self) -> None:
         """The same for whoever holds `changing` already."""
         try:

@@ -143,7 +143,11 @@ class Watching:
         marks = await in_worker(lambda: self._watches.marks(list(files.values())))
         old, self._marks = self._marks, dict(zip(files, marks, strict=True))
         # One that was not compared before may have changed since it was read.
-        changed = [one for one, mark in self._marks.items() if old.get(one, ()) != mark]
+        changed = [
+            one
+            for one, mark in self._marks.items()
+            if old.get(one, ()) != mark or not one.is_remembered
+        ]
         self._look_at(changed, tasks)
 
     # Looking -----------------------------------------------------------------------------------
@@ -163,6 +167,7 @@ class Watching:
             while again and not session.ended.is_set():
                 self._looking[session] = False
                 await session.look()
+                await session.remember()
                 again = self._looking[session]
         except ServiceError as error:
             if session.is_gone:

@@ -124,6 +124,17 @@ class SessionLog(Protocol):
     def close(self) -> None:
         """Give back what the log holds open. It may still be read or written afterwards."""
 
+    @property
+    def is_remembered(self) -> bool:
+        """Whether `look` can tell a log that was only touched from one that was rewritten."""
+
+    def remember(self) -> bool:
+        """Work towards `is_remembered`, a stretch at a time; whether to go on. Blocks.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+
     def begin_anew(self) -> None:
         """Forget what was read of a stored log that is not what it was; `scan` comes next."""
 

@@ -28,6 +28,7 @@ from pisessiond.storage.errors import (
 from pisessiond.storage.files import Files, SystemFiles
 from pisessiond.storage.jsonl_making import Making
 from pisessiond.storage.jsonl_reading import Identity, Reader, close_quietly, near_groups, words
+from pisessiond.storage.jsonl_sums import Sum
 from pisessiond.storage.jsonl_writing import (
     CutShort,
     Sync,
@@ -46,6 +47,7 @@ from pisessiond.storage.jsonl_writing import (
 from pisessiond.storage.unsynced import UnsyncedLines
 
 _CHUNK = 256 << 10
+_REMEMBERED_AT_ONCE = 8 << 20
 
 TORN_SECONDS = 0.25
 """How long another writer is given to end its last line before we write behind it."""
@@ -79,6 +81,7 @@ class JsonlLog:
         self._flushed = exists
         self._making = Making(path, world)
         self._reader: Reader | None = None
+        self._sum = Sum()
         self._refusal: NotSynced | None = None
         self._unsynced: tuple[int, bytes] | None = None
         """What may not be on disk, and where it is in the file."""
@@ -108,6 +111,7 @@ class JsonlLog:
         self.close()
         reader = self._open_reader()
         self._known = reader.identity()
+        self._sum = Sum()
         self._refusal = None
         self._left.clear()
         if self._known.size == 0:
@@ -169,7 +173,7 @@ class JsonlLog:
         if not self._flushed or self._refusal is not None:
             return []
         now = self._identity_now()
-        if now == self._known:
+        if now == self._known or self._is_only_touched(now):
             return []
         self._require_same(now)
         lines = self._read_tail(now)
@@ -481,6 +485,32 @@ class JsonlLog:
 
     def close(self) -> None:
         self._reader = None
+
+    @property
+    def is_remembered(self) -> bool:
+        return self._known is None or self._sum.size == self._known.size
+
+    def remember(self) -> bool:
+        known = self._known
+        if known is None or not self._flushed:
+            return False
+        reader = self._open_reader()
+        self._sum.extend(reader, min(known.size, self._sum.size + _REMEMBERED_AT_ONCE))
+        if self._identity_now() != known:
+            # Whether these bytes are those that were read, nobody knows.
+            self._sum = Sum()
+            return False
+        return not self.is_remembered
+
+    def _is_only_touched(self, now: Identity) -> bool:
+        """Whether nothing but the time of a file that was read is another; known is the new one."""
+        known = self._known
+        if known is None or now[:3] != known[:3] or not self.is_remembered:
+            return False
+        if not self._sum.fits(self._open_reader()) or self._identity_now() != now:
+            return False
+        self._known = now
+        return True
 
     def begin_anew(self) -> None:
         if self._held:

@@ -91,6 +91,13 @@ class MemoryLog:
     def close(self) -> None:
         return None
 
+    @property
+    def is_remembered(self) -> bool:
+        return True
+
+    def remember(self) -> bool:
+        return False
+
     def begin_anew(self) -> None:
         self._seen = 0
 

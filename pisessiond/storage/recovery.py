@@ -373,6 +373,13 @@ class RecoveringLog:
         self._inner.close()
         self._recovery.release()
 
+    @property
+    def is_remembered(self) -> bool:
+        return self._inner.is_remembered
+
+    def remember(self) -> bool:
+        return self._inner.remember()
+
     def begin_anew(self) -> None:
         self._inner.begin_anew()
 

@@ -1,5 +1,6 @@
 """Open sessions whose files change: they look by themselves, whichever way they come to know."""
 
+import os
 import queue
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from pisessiond.storage.base import Mark
 from pisessiond.storage.watch import FolderWatches
 from tests.support.service import (
     ME,
+    START_MS,
     HandClock,
     House,
     Listener,
@@ -260,3 +262,68 @@ class _Hears:
 
     def session_reset(self, session: str, reason: str) -> None:
         self._resets.append(reason)
+
+
+# Touched, not changed
+
+
+async def remembered(house: House, watches: Watches) -> tuple[OpenSession, Path]:
+    session = await house.opened(*TALK)
+    await session.sized()
+    await watched(watches, session)
+    watches.tell(session.path)
+    await until(lambda: session.is_remembered)
+    assert session.path is not None
+    return session, Path(session.path)
+
+
+def touch(path: Path, seconds: int = 7) -> None:
+    os.utime(path, (START_MS / 1000 + seconds, START_MS / 1000 + seconds))
+
+
+async def test_a_touched_file_is_no_news(house: House, watches: Watches) -> None:
+    session, path = await remembered(house, watches)
+    listener = Listener(session)
+    for seconds in (1, 2):
+        touch(path, seconds)
+        await session.look()
+    foreign(session, user("x", "x1", "a1"))
+    await session.look()
+    assert (listener.take(), listener.resets) == ([("append", "external")], [])
+
+
+async def test_it_is_remembered_through_writes_of_ours_and_of_others(
+    house: House, watches: Watches
+) -> None:
+    session, path = await remembered(house, watches)
+    await session.append([user("ours")], origin=ME)
+    foreign(session, user("x", "x1", session.leaf))  # type: ignore[arg-type]
+    watches.tell(session.path)
+    await until(lambda: session.leaf == "x1" and session.is_remembered)
+    listener = Listener(session)
+    touch(path)
+    await session.append([user("more")], origin=ME)
+    assert (listener.take(), listener.resets) == ([("append", "editor")], [])
+
+
+@pytest.mark.parametrize("word", [b'"cwd": "/srv', b"hello", b"hi"])
+async def test_one_other_byte_anywhere_is_a_rewrite(
+    house: House, watches: Watches, word: bytes
+) -> None:
+    session, path = await remembered(house, watches)
+    listener = Listener(session)
+    data = path.read_bytes()
+    with path.open("r+b") as file:
+        file.write(data.replace(word, word[:-1] + b"X"))
+    touch(path)
+    await session.look()
+    assert listener.resets == ["rewritten"]
+
+
+async def test_a_file_not_remembered_yet_is_read_anew(house: House, watches: Watches) -> None:
+    session = await house.opened(*TALK)
+    listener = Listener(session)
+    assert session.path is not None
+    touch(Path(session.path))
+    await session.look()
+    assert listener.resets == ["rewritten"]
