@@ -12,7 +12,8 @@ class Problem:
 
     kind: str
     """A stable word: badLine, notAnObject, noId, orphan, cycle, duplicateId, noMessage,
-    leafTarget, leafReadings, firstKept, newerVersion, tornTail."""
+    leafTarget, leafReadings, firstKept, newerVersion, tornTail; about no line but about writing
+    it: degraded, and once that is over recovered."""
     message: str
     line: int | None = None
     """Counted from 1; None when it is about no line."""
@@ -40,5 +41,7 @@ CONSEQUENCES: Final = {
     "firstKept": "After it the model sees the summary and nothing older, in pi too.",
     "newerVersion": "It is shown as far as it is understood, and nothing is written to it.",
     "tornTail": "The beginning of a line is lost to its writer; what came before it is whole.",
+    "degraded": "Nothing was changed by what could not be written; it can be tried again.",
+    "recovered": "What was refused meanwhile can be tried again.",
 }
 """By kind."""
