@@ -89,6 +89,13 @@ class CreateResult(TypedDict):
     leaf: EntryId | None
 
 
+class LeafConflict(TypedDict):
+    """Another program went on elsewhere than a client had moved to."""
+
+    ours: EntryId | None
+    theirs: EntryId | None
+
+
 class ClientOrigin(TypedDict):
     """A client of the daemon, as the one who did something."""
 
@@ -144,6 +151,7 @@ class Problem(TypedDict):
 
     kind: str
     message: str
+    consequence: str
     line: int | None
     offset: int | None
     entry: EntryId | None
@@ -159,9 +167,9 @@ class OpenResult(TypedDict):
     rev: int
     leaf: EntryId | None
     unsaved: bool
-    consequence: str
     readOnly: str | None
     lastExternal: str | None
+    leafConflict: NotRequired[LeafConflict | None]
     name: str | None
     entryCount: int
     mode: Literal["snapshot", "deltas"]
