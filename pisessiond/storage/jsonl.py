@@ -15,7 +15,6 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from pisessiond.core.lines import OddLine, read_line
 from pisessiond.storage.base import AppendOutcome, Locator, Run, SessionLog, StoredLine
 from pisessiond.storage.errors import (
     Degraded,
@@ -26,8 +25,9 @@ from pisessiond.storage.errors import (
     Unreadable,
 )
 from pisessiond.storage.files import Files, SystemFiles
+from pisessiond.storage.jsonl_following import FollowedFile, is_torn
 from pisessiond.storage.jsonl_making import Making
-from pisessiond.storage.jsonl_reading import Identity, Reader, close_quietly, near_groups, words
+from pisessiond.storage.jsonl_reading import Identity, close_quietly, near_groups, words
 from pisessiond.storage.jsonl_sums import Sum
 from pisessiond.storage.jsonl_writing import (
     CutShort,
@@ -46,16 +46,8 @@ from pisessiond.storage.jsonl_writing import (
 )
 from pisessiond.storage.unsynced import UnsyncedLines
 
-_CHUNK = 256 << 10
-_REMEMBERED_AT_ONCE = 8 << 20
 
-TORN_SECONDS = 0.25
-"""How long another writer is given to end its last line before we write behind it."""
-_LOOK_SECONDS = 0.01
-"""How often it is looked meanwhile."""
-
-
-class JsonlLog:
+class JsonlLog(FollowedFile):
     """One file.
 
     The session's queue uses it from one worker at a time, except `read`, which may run beside
@@ -63,25 +55,12 @@ class JsonlLog:
     """
 
     def __init__(self, path: str, world: World, *, exists: bool) -> None:
-        self._path = path
-        self._world = world
-        self._files = world.files
-        self._known: Identity | None = None
-        self._end = 0
-        """Where the next unread byte is: behind the last whole line that was taken in."""
-        self._open_tail = b""
-        """The last line when it has no line feed yet but was understood as a line."""
-        self._waited_for: tuple[int, int] | None = None
-        """The last line (its place and length) that has had its time to go on."""
-        self._left: list[tuple[int, int]] = []
-        """Places where failed writes of ours left something that has not been read yet."""
+        super().__init__(path, world)
         self._held: list[bytes] = []
         self._held_size = 0
         self._held_at: dict[int, bytes] = {}
         self._flushed = exists
         self._making = Making(path, world)
-        self._reader: Reader | None = None
-        self._sum = Sum()
         self._refusal: NotSynced | None = None
         self._unsynced: tuple[int, bytes] | None = None
         """What may not be on disk, and where it is in the file."""
@@ -127,33 +106,6 @@ class JsonlLog:
             yield Run(offset, [line])
             offset += len(line) + 1
 
-    def _runs(self, reader: Reader, start: int, end: int) -> Iterator[Run]:
-        """Whole lines between two offsets; a last line without line feed comes by itself."""
-        pending = b""
-        position = start
-        while position < end:
-            chunk = reader.read_some(min(_CHUNK, end - position), position)
-            if not chunk:
-                break
-            position += len(chunk)
-            lines = chunk.split(b"\n")
-            if len(lines) == 1:
-                pending += chunk
-                continue
-            lines[0] = pending + lines[0]
-            pending = lines.pop()
-            offset = self._end
-            self._end = position - len(pending)
-            yield Run(offset, lines)
-        self._open_tail = pending
-        if pending:
-            yield Run(self._end, [pending])
-
-    def _open_reader(self) -> Reader:
-        if self._reader is None:
-            self._reader = Reader(self._files, self._path)
-        return self._reader
-
     def read(self, locators: Sequence[Locator]) -> list[bytes]:
         if self._held_at:
             return [self._held_at.get(position, b"") for position, _ in locators]
@@ -166,102 +118,14 @@ class JsonlLog:
             lines += [data[at - start : at - start + length] for at, length in group]
         return lines
 
-    # Other writers -----------------------------------------------------------------------------
-
     def look(self) -> list[StoredLine]:
         # After a failed sync the session stands where it stood until all of it is read anew.
         if not self._flushed or self._refusal is not None:
             return []
-        now = self._identity_now()
-        if now == self._known or self._is_only_touched(now):
-            return []
-        self._require_same(now)
-        lines = self._read_tail(now)
-        self._known = now
-        return lines
+        return super().look()
 
-    def _identity_now(self) -> Identity:
-        try:
-            return Identity.of(self._files.stat(self._path))
-        except FileNotFoundError as error:
-            raise FileChanged("it was deleted") from error
-        except OSError as error:
-            raise Unreadable(self._path, words(error)) from error
-
-    def _require_same(self, now: Identity) -> None:
-        known = self._known
-        if known is None:
-            raise FileChanged("it was never read")
-        if (now.device, now.inode) != (known.device, known.inode):
-            raise FileChanged("it was replaced by another file")
-        if now.size < known.size:
-            raise FileChanged("it was truncated")
-        if now.size == known.size:
-            raise FileChanged("it was rewritten in place")
-
-    def _read_tail(self, now: Identity) -> list[StoredLine]:
-        """Whole lines that came behind what was read; a torn last line waits for its end."""
-        before = self._end, self._open_tail
-        try:
-            return self._read_whole_lines(now)
-        except StoreError:
-            # What was read of them is given with the rest, once all can be read.
-            self._end, self._open_tail = before
-            raise
-
-    def _read_whole_lines(self, now: Identity) -> list[StoredLine]:
-        reader = self._open_reader()
-        start = self._end
-        if self._open_tail:
-            tail = reader.read(len(self._open_tail) + 1, start)
-            if not tail.startswith(self._open_tail) or tail[len(self._open_tail) :] != b"\n":
-                raise FileChanged("its last line was changed")
-            self._end = start = start + len(tail)
-            self._open_tail = b""
-        stored = []
-        for run in self._runs(reader, start, now.size):
-            offset = run.offset
-            for line in run.lines:
-                if offset < self._end:
-                    stored.append(self._foreign_line(line, offset))
-                offset += len(line) + 1
-        self._open_tail = b""
-        self._left = [place for place in self._left if place[1] > self._end]
-        return stored
-
-    def _foreign_line(self, line: bytes, offset: int) -> StoredLine:
-        is_left = any(start <= offset < stop for start, stop in self._left)
-        return StoredLine(line, (offset, len(line)), is_ours=False, is_left=is_left)
-
-    def _news(self) -> list[StoredLine]:
-        """What has to be taken in before anything is written: foreign lines, a last one included.
-
-        Our write ends a last line that has no line feed. It may be whole, and an entry like any
-        other. Or it is torn; then whoever writes it gets a moment to go on.
-        """
-        if foreign := self.look():
-            return foreign
-        tail = self._last_line()
-        waited = TORN_SECONDS if self._waited_for == (self._end, len(tail)) else 0.0
-        while waited < TORN_SECONDS and is_torn(tail):
-            self._world.sleep(_LOOK_SECONDS)
-            waited += _LOOK_SECONDS
-            if foreign := self.look():
-                return foreign
-            tail = self._last_line()
-        self._waited_for = self._end, len(tail)
-        if self._open_tail or not tail:
-            return []
-        self._open_tail = tail
-        return [self._foreign_line(tail, self._end)]
-
-    def _last_line(self) -> bytes:
-        """What stands behind the last line feed."""
-        assert self._known is not None
-        length = self._known.size - self._end
-        if self._open_tail or not length:
-            return self._open_tail
-        return self._open_reader().read(length, self._end)
+    def remember(self) -> bool:
+        return self._flushed and super().remember()
 
     # Appending ---------------------------------------------------------------------------------
 
@@ -483,47 +347,12 @@ class JsonlLog:
             raise refused(error) from error
         self.close()
 
-    def close(self) -> None:
-        self._reader = None
-
-    @property
-    def is_remembered(self) -> bool:
-        return self._known is None or self._sum.size == self._known.size
-
-    def remember(self) -> bool:
-        known = self._known
-        if known is None or not self._flushed:
-            return False
-        reader = self._open_reader()
-        self._sum.extend(reader, min(known.size, self._sum.size + _REMEMBERED_AT_ONCE))
-        if self._identity_now() != known:
-            # Whether these bytes are those that were read, nobody knows.
-            self._sum = Sum()
-            return False
-        return not self.is_remembered
-
-    def _is_only_touched(self, now: Identity) -> bool:
-        """Whether nothing but the time of a file that was read is another; known is the new one."""
-        known = self._known
-        if known is None or now[:3] != known[:3] or not self.is_remembered:
-            return False
-        if not self._sum.fits(self._open_reader()) or self._identity_now() != now:
-            return False
-        self._known = now
-        return True
-
     def begin_anew(self) -> None:
         if self._held:
             return
         # A file that was emptied is not a new session as long as it was read as one before.
         self._flushed, self._making.replaces_empty = True, False
         self._known = None
-
-
-def is_torn(line: bytes) -> bool:
-    """Whether a line is the beginning of one: neither blank nor whole JSON."""
-    understood = read_line(line)
-    return isinstance(understood, OddLine) and understood.kind == "badLine"
 
 
 class JsonlStore:

@@ -18,7 +18,8 @@ from pisessiond.storage.errors import (
     StoreError,
     Unreadable,
 )
-from pisessiond.storage.jsonl import TORN_SECONDS, JsonlLog, JsonlStore, is_torn
+from pisessiond.storage.jsonl import JsonlLog, JsonlStore
+from pisessiond.storage.jsonl_following import TORN_SECONDS, is_torn
 from pisessiond.storage.unsynced import UnsyncedLines
 from tests.support.files import FaultyFiles
 
