@@ -18,6 +18,7 @@ import anyio
 
 from pisessiond.protocol.methods import DID_RESET
 from pisessiond.protocol.notification_models import DidReset
+from pisessiond.protocol.wire import MAX_MESSAGE_BYTES
 from pisessiond.server.envelope import notification
 from pisessiond.server.streams import DIRECT_LIMIT, MessageStream
 
@@ -66,6 +67,11 @@ class Outbound:
     def put_state(self, session: str, body: bytes) -> None:
         """Sends a notification of a session's state, or drops it where too much waits."""
         if session in self._overflown:
+            return
+        if len(body) > MAX_MESSAGE_BYTES:
+            # A client would take it for a broken stream; what it is about can still be asked for.
+            self._overflown[session] = None
+            self._wake.set()
             return
         if not self._queue and self._stream.try_send(body):
             return

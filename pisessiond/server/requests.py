@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 
 from pisessiond.protocol.errors import RpcError, unauthorized
 from pisessiond.protocol.methods import EXIT, INITIALIZE
-from pisessiond.protocol.wire import MAX_IN_FLIGHT, MutationParams, WireModel
+from pisessiond.protocol.wire import MAX_IN_FLIGHT, MAX_MESSAGE_BYTES, MutationParams, WireModel
 from pisessiond.server.conversion import to_rpc_error
 from pisessiond.server.dispatch import BEFORE_INITIALIZE, HANDLERS, Handler
 from pisessiond.server.envelope import (
@@ -31,6 +31,9 @@ from pisessiond.server.lsp import LSP_METHODS
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection
 
+_TOO_LARGE: Final = RpcError(
+    "TooLarge", "The answer is larger than a message may be; ask for less of it."
+)
 _CANCELLED: Final = RpcError("Cancelled", "The request was cancelled; nothing was changed.")
 
 
@@ -151,6 +154,8 @@ class Requests:
             del self._scopes[key]
             self._changed.set()
             self._changed = anyio.Event()
+        if len(answer) > MAX_MESSAGE_BYTES:
+            answer = self._error(message, _TOO_LARGE)
         if answer:
             self._connection.outbound.put(answer)
 

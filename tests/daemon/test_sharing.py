@@ -334,6 +334,27 @@ async def test_who_never_reads_costs_bounded_memory_and_is_reset_once(
     assert max(waits) < GAP_SECONDS * MARGIN
 
 
+async def test_what_is_too_large_to_be_told_breaks_nobodys_connection(daemon: RealDaemon) -> None:
+    path = str(daemon.session_file("s", user("hello", "u1")))
+    async with peer(daemon.socket, "actor") as actor, peer(daemon.socket, "watcher") as watching:
+        watcher = Follower(path)
+        watcher.attach(watching)
+        await watcher.keep_up()
+        handle = watcher.handle
+        # Just within a message on its way here, and just beyond one with all that is told.
+        name = "x" * ((64 << 20) - 200)
+        await actor.call("session/rename", {"session": handle, "name": name})
+        await watching.call("session/sync", {"session": handle})
+        assert watcher.resets == ["overflow"]
+        with pytest.raises(Refused) as refused:
+            await watching.call("session/open", {"path": path})
+        assert refused.value.kind == "TooLarge"
+        await actor.call("session/rename", {"session": handle, "name": "short"})
+        await watcher.keep_up()
+        await watching.call("session/sync", {"session": handle})
+        assert watcher.state() == await fresh_state(daemon.socket, path)
+
+
 # Nothing is missed ---------------------------------------------------------------------------
 
 
