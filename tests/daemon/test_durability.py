@@ -165,6 +165,20 @@ async def test_nothing_acknowledged_is_lost_when_the_daemon_is_killed(
     )
 
 
+async def test_relaxed_syncing_loses_nothing_to_a_kill_either(pi: Pi, tmp_path: Path) -> None:
+    path = begun(tmp_path / "relaxed.jsonl")
+    known = ["a0"]
+    with real_daemon("--sync", "relaxed") as daemon:
+        client = await connected(daemon)
+        await client.initialize("writer")
+        handle = await opened(client, path)
+        for _ in range(20):
+            assert await tried(client, handle, known) is None
+        os.kill(daemon.pid, signal.SIGKILL)
+        await client.drop()
+    check_unbroken(pi, path, known)
+
+
 # A full disk
 
 
