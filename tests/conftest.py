@@ -1,12 +1,20 @@
 """Fixtures that every test may ask for."""
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 
 import pytest
 
 from tests.support.pi import Pi, PiMissing
+
+
+def pytest_configure() -> None:
+    # A run in the background of a script starts with Ctrl-C ignored, and so would all programs
+    # that it starts; a handler of ours becomes their default.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
