@@ -91,22 +91,22 @@ def _take_entry(repair: Repair, session: Session, row: int, line: bytes) -> None
         repair.left_out.append(Mended(*place, what, index.ids[row]))
         return
     values: dict[str, bytes] = {}
-    what = ""
+    done: list[str] = []
     line = session.migrated(row, line).strip(b" \t\r\n")
     if index.parent[row] == NONE and _names_parent(line):
         values["parentId"] = b"null"
-        what = "made a root, as it is shown"
-    elif index.kind[row] == kinds.NO_MESSAGE:
+        done.append("made a root, as it is shown")
+    if index.kind[row] == kinds.NO_MESSAGE:
         values |= {"type": b'"custom"', "customType": stringify(NO_MESSAGE_TYPE).encode()}
-        what = f"made an entry of type custom ({NO_MESSAGE_TYPE}), which gives no message either"
-    elif index.kind[row] == kinds.COMPACTION and first_kept_row(index, row) == row:
+        done.append(f"made an entry of type custom ({NO_MESSAGE_TYPE}), which gives no message")
+    if index.kind[row] == kinds.COMPACTION and first_kept_row(index, row) == row:
         own = stringify(index.ids[row]).encode()
         if member_value(line, "firstKeptEntryId") != own:
             values["firstKeptEntryId"] = own
-        what = "made to keep nothing before it in so many words"
+            done.append("made to say that it keeps nothing before it, as it is read")
     if values:
         line = replace_members(line, values)
-        repair.changed.append(Mended(*place, what, index.ids[row]))
+        repair.changed.append(Mended(*place, "; ".join(done), index.ids[row]))
     repair.lines.append(line)
 
 

@@ -1,5 +1,7 @@
 """A damaged file, mended: real pi reads the new one as we read the damaged one."""
 
+import random
+import re
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +13,7 @@ from pisessiond.core.errors import SessionFileError
 from pisessiond.core.session import Session
 from pisessiond.service.checking import check_file, repair_file
 from pisessiond.storage.jsonl import JsonlStore
+from tests.support import random_sessions
 from tests.support.corpus import SAMPLES, Sample
 from tests.support.pi import Pi
 from tests.support.seen import inspected, open_file, told_by_pi
@@ -112,3 +115,47 @@ def test_a_byte_order_mark_is_taken_off(pi: Pi, tmp_path: Path) -> None:
     mend(sample.path, out)
     assert out.read_bytes() == bare.read_bytes()
     assert told_by_pi(pi.open(out)) == told_by_pi(pi.open(bare))
+
+
+# At random
+
+
+def damaged(data: bytes, chance: random.Random) -> bytes:
+    """Lines lost, torn, glued, doubled, exchanged, or filled with what is no entry."""
+    header, *lines = data.rstrip(b"\n").split(b"\n")
+    for _ in range(chance.randint(1, 5)):
+        at = chance.randrange(len(lines))
+        what = chance.randrange(7)
+        if what == 0 and len(lines) > 1:
+            del lines[at]
+        elif what == 1:
+            lines[at] = lines[at][: chance.randrange(len(lines[at]) + 1)]
+        elif what == 2 and at + 1 < len(lines):
+            lines[at : at + 2] = [lines[at] + lines[at + 1]]
+        elif what == 3:
+            lines.insert(chance.randrange(len(lines) + 1), lines[at])
+        elif what == 4:
+            lines.insert(at, chance.choice((b"null", b"[]", b"{}", b"\0" * 9, b"7", b"{broken")))
+        elif what == 5:
+            other = chance.randrange(len(lines))
+            lines[at], lines[other] = lines[other], lines[at]
+        else:
+            parent = chance.choice((b"gone", b"null", b"00000000"))
+            lines[at] = re.sub(rb'("parentId": ?)"[^"]*"', rb'\1"' + parent + b'"', lines[at])
+    return b"\n".join([header, *lines]) + chance.choice((b"", b"\n"))
+
+
+@pytest.mark.parametrize("seeds", [range(at, at + 40) for at in range(0, 120, 40)], ids=str)
+def test_random_damage_is_mended(pi: Pi, seeds: range, tmp_path: Path) -> None:
+    for seed in seeds:
+        make = random_sessions.leafy if seed % 2 else random_sessions.ordinary
+        path, out = tmp_path / f"{seed}.jsonl", tmp_path / f"{seed}-mended.jsonl"
+        path.write_bytes(damaged(make(seed).data, random.Random(seed)))
+        session = open_file(path)
+        mend(path, out)
+        assert check_file(JsonlStore(), str(out)) == [], seed
+        told = told_by_pi(pi.open(out))
+        seen = {name: told.get(name, told.get("error")) for name in expected(session)}
+        seen["tree"] = without_anchor(out, told["tree"])
+        assert seen == expected(session), seed
+        assert open_file(out).leaf_id == session.leaf_id, seed

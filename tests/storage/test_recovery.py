@@ -225,3 +225,32 @@ def test_a_second_session_at_the_same_path_has_a_file_of_its_own(place: Place) -
     second = place.store.new(str(place.path))
     second.hold([HEADER, b'{"id":"z"}'])
     assert place.held() == [LINES[:2], [HEADER, b'{"id":"z"}']]
+
+
+def test_every_state_that_a_crash_may_leave_has_what_was_acknowledged(place: Place) -> None:
+    """Prompts were acknowledged; an answer was not, and its writing stopped anywhere."""
+    kept = place.killed()
+    recovery = kept.read_bytes()
+    answer = b'{"id":"answer","type":"message"}\n'
+    whole = CONTENT + answer
+    place.path.parent.mkdir(exist_ok=True)
+    states = 0
+    for length in range(len(whole) + 1):
+        for zeros in {0, len(whole) - length}:
+            for tail in (b"", b'{"id":"torn', b"\0" * 20):
+                for file in place.kept():
+                    file.unlink()
+                kept.write_bytes(recovery + tail)
+                place.path.write_bytes(whole[:length] + b"\0" * zeros)
+                brought = place.store.bring_back()
+                if brought:
+                    (log,) = brought
+                    assert all_lines(log) == LINES
+                    log.append([b'{"id":"next"}'])
+                    log.close()
+                lines = place.path.read_bytes().split(b"\n")
+                assert set(LINES) <= set(lines), (length, zeros, tail)
+                assert place.kept() == []
+                states += 1
+    print(f"{states} states after a crash")
+    assert states > 500
