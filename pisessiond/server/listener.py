@@ -38,6 +38,10 @@ _OUT_OF_MEANS: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 Accept: TypeAlias = Callable[[socket.socket], None]
 
 
+_NO_LINKS: Final = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+"""What a file system says that does not link sockets."""
+
+
 class ListenError(Exception):
     """The socket cannot be served; the sentence says why and what to do."""
 
@@ -67,11 +71,10 @@ def bind_private(path: Path) -> socket.socket:
     # The mode must be right from the first moment on, and there is no other way to say it.
     mask = os.umask(0o177)
     try:
-        listening.bind(os.fspath(path))
-        listening.listen(_BACKLOG)
+        _bind_and_listen(listening, path)
     except OSError as error:
         listening.close()
-        if error.errno == errno.EADDRINUSE:
+        if error.errno in (errno.EADDRINUSE, errno.EEXIST):
             raise AlreadyServed("Another daemon has just begun to serve this socket.") from error
         if error.errno in _NO_SOCKETS:
             raise NoSocketsHere(
@@ -82,6 +85,31 @@ def bind_private(path: Path) -> socket.socket:
         os.umask(mask)
     listening.setblocking(False)
     return listening
+
+
+def _bind_and_listen(listening: socket.socket, path: Path) -> None:
+    """Let the socket appear at its path only once it listens.
+
+    Between bind and listen a client is refused, and whoever looks for dead sockets takes it for
+    one. So it is bound under another name first; linking fails where the path is taken. Where
+    that name is too long, or the file system does not link sockets, it is bound in place.
+    """
+    before = path.with_name(f".{os.getpid()}")
+    if len(os.fsencode(before)) <= _MAX_PATH_BYTES:
+        listening.bind(os.fspath(before))
+        try:
+            listening.listen(_BACKLOG)
+            os.link(before, path, follow_symlinks=False)
+            return
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            os.rename(before, path)
+            return
+        finally:
+            before.unlink(missing_ok=True)
+    listening.bind(os.fspath(path))
+    listening.listen(_BACKLOG)
 
 
 def _prepare_folder(folder: Path) -> None:
