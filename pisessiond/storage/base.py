@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 Locator = tuple[int, int]
 
@@ -271,3 +271,22 @@ class Watches(Protocol):
 
     def marks(self, paths: Sequence[str]) -> list[Mark]:
         """The marks of files, in the order of the paths; blocks."""
+
+
+class CatalogueRow(NamedTuple):
+    """What is remembered of one file that may be a session."""
+
+    id: int
+    """Given by the catalogue; 0 before."""
+    path: str
+    """Real path."""
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    read_to: int
+    """Bytes that were understood, whole lines."""
+    tail: bytes
+    """Fingerprint of the bytes just before `read_to`."""
+    facts: str | None
+    """What the file says, in the words of whoever put it there; None: it is no session."""
