@@ -15,7 +15,9 @@ class SessionNotFound(ServiceError):
     """No session has that handle or path."""
 
     def __init__(self, session: str) -> None:
-        super().__init__("No such session is open or on disk; list the sessions to see which there are.")
+        super().__init__(
+            "No such session is open or on disk; list the sessions to see which there are."
+        )
         self.session = session
 
 

@@ -29,6 +29,9 @@ SLOW_SECONDS: Final = 2.0
 FAST_SECONDS: Final = 0.2
 """How often they are where none come."""
 
+RETRY_SECONDS: Final = 60.0
+"""How often it is tried again to be told of folders that were not to be watched."""
+
 
 @dataclass(frozen=True, slots=True)
 class WatchState:
@@ -56,6 +59,7 @@ class Watching:
         self._changed = anyio.Event()
         self._watch: FolderWatch | None = None
         self._wanted: frozenset[str] = frozenset()
+        self._tried_at = 0.0
         self._marks: dict[OpenSession, Mark] = {}
         self._looking: dict[OpenSession, bool] = {}
         """Sessions that are looked at now, and whether they are to be looked at once more."""
@@ -109,8 +113,9 @@ class Watching:
         that no change falls into a gap.
         """
         wanted = frozenset(os.path.dirname(path) for path in self._files().values())
-        if wanted == self._wanted:
+        if wanted == self._wanted and not self._is_to_be_tried_again():
             return
+        self._tried_at = anyio.current_time()
         old, self._watch, self._wanted = self._watch, None, wanted
         if wanted:
             self._watch = watch = await in_worker(lambda: self._watches.watch(wanted))
@@ -120,6 +125,11 @@ class Watching:
             self._marks.clear()
         if old is not None:
             old.close()
+
+    def _is_to_be_tried_again(self) -> bool:
+        """Whether folders that could not be watched may be by now."""
+        is_polling = self._watch is not None and self._watch.reason is not None
+        return is_polling and anyio.current_time() >= self._tried_at + RETRY_SECONDS
 
     async def _listen(self, watch: FolderWatch, tasks: anyio.abc.TaskGroup) -> None:
         while self._watch is watch:

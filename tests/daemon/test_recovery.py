@@ -36,11 +36,11 @@ class Home:
         }
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
+    def start(self, *options: str) -> None:
         Path(self.socket).unlink(missing_ok=True)
         serve = ["serve", "--socket", self.socket, "--log-file", str(self.folder / "log")]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "pisessiond", *serve], cwd=ROOT, env=self.environment
+            [sys.executable, "-m", "pisessiond", *serve, *options], cwd=ROOT, env=self.environment
         )
         deadline = time.monotonic() + 20
         while not self._listens():
@@ -57,6 +57,10 @@ class Home:
             self._process.send_signal(number)
             self._process.wait(10)
             self._process = None
+
+    def wait_for_its_end(self) -> int:
+        assert self._process is not None
+        return self._process.wait(20)
 
     def restart(self, number: signal.Signals) -> None:
         self.end(number)
@@ -122,6 +126,36 @@ def test_prompts_without_an_answer_outlive_the_daemon(home: Home, number: signal
         opened = client.open(handle)
         assert (opened.opened["unsaved"], opened.opened["problems"]) == (False, [])
         assert texts(opened) == ["first", "second", "third", "at last"]
+
+
+def test_an_idle_daemon_ends_with_a_prompt_in_hand_and_the_next_one_has_it(home: Home) -> None:
+    home.end(signal.SIGTERM)
+    home.start("--idle", "0.4")
+    with blocking.connect(home.socket) as client:
+        made = client.create(CWD)
+        made.append(user_message("unanswered"))
+    assert home.wait_for_its_end() == 0
+    home.start()
+    with blocking.connect(home.socket) as client:
+        assert texts(client.open(made.handle)) == ["unanswered"]
+
+
+def test_one_daemon_of_two_brings_a_session_back_and_the_other_after_it(home: Home) -> None:
+    with blocking.connect(home.socket) as client:
+        made = client.create(CWD)
+        made.append(user_message("mine"))
+    second = Home(home.folder)
+    second.socket = str(home.folder / "t")
+    second.start()
+    try:
+        with blocking.connect(second.socket) as client:
+            assert client.sessions()["sessions"] == []
+            home.end(signal.SIGKILL)
+            # Whoever lists or asks next has it, without a restart.
+            assert texts(client.open(made.handle)) == ["mine"]
+            assert [one["session"] for one in client.sessions()["sessions"]] == [made.handle]
+    finally:
+        second.end(signal.SIGTERM)
 
 
 def test_a_fork_without_an_answer_comes_back_too(home: Home) -> None:

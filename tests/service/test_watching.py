@@ -207,6 +207,22 @@ async def test_where_nothing_is_told_marks_are_compared_often(
     await until(lambda: session.leaf == "x1")
 
 
+async def test_it_is_tried_again_to_be_told(
+    house: House, watches: Watches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "FAST_SECONDS", 0.01)
+    monkeypatch.setattr(watching, "RETRY_SECONDS", 0.05)
+    watches.reason = "the system watches no more folders"
+    session = await house.opened(*TALK)
+    await until(lambda: len(watches.made) > 1)
+    watches.reason = None
+    await until(lambda: house.sessions.watch_state == watching.WatchState("inotify"))
+    await watched(watches, session)
+    foreign(session, user("x", "x1", "a1"))
+    watches.tell(session.path)
+    await until(lambda: session.leaf == "x1")
+
+
 async def test_a_deleted_file_is_told_and_its_folder_let_go(house: House, watches: Watches) -> None:
     session = await house.opened(*TALK)
     resets: list[str] = []
