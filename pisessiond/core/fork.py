@@ -21,10 +21,20 @@ from pisessiond.core.session import Session
 NewId = Callable[[Callable[[str], bool]], str]
 """Gives an entry id for which the predicate (is it taken?) is false."""
 
+GoOn = Callable[[], None]
+"""Called between two slices of what takes long; ends it by raising."""
+
 _JSON_WHITE = b" \t\r\n"
 
+_SLICE = 512
+"""Lines between two calls of `GoOn`; a few milliseconds."""
 
-def branch_lines(session: Session, row: int, new_id: NewId) -> list[bytes]:
+
+def _always() -> None:
+    return None
+
+
+def branch_lines(session: Session, row: int, new_id: NewId, go_on: GoOn = _always) -> list[bytes]:
     """The lines of a session that holds just the branch down to `row`.
 
     Label entries are left out and the chain is closed over them; the labels of what is left are
@@ -33,18 +43,32 @@ def branch_lines(session: Session, row: int, new_id: NewId) -> list[bytes]:
     index = session.index
     path = index.branch(row)
     kept = [at for at in path if index.kind[at] != kinds.LABEL]
-    lines = _rechained(session, path, dict(zip(kept, session.lines(kept), strict=True)))
+    stored = dict(zip(kept, _read(session, kept, go_on), strict=True))
+    lines = _rechained(session, path, stored, go_on)
     last = index.ids[kept[-1]] if kept else None
     return lines + _label_lines(session, kept, last, new_id)
 
 
-def _rechained(session: Session, path: Sequence[int], lines: dict[int, bytes]) -> list[bytes]:
+def _read(session: Session, rows: Sequence[int], go_on: GoOn) -> list[bytes]:
+    """The lines of rows, slice by slice."""
+    lines: list[bytes] = []
+    for start in range(0, len(rows), _SLICE):
+        go_on()
+        lines += session.lines(rows[start : start + _SLICE])
+    return lines
+
+
+def _rechained(
+    session: Session, path: Sequence[int], lines: dict[int, bytes], go_on: GoOn
+) -> list[bytes]:
     index = session.index
     heirs: dict[Any, EntryId] = {}
     pending: list[EntryId] = []
     parent: EntryId | None = None
     result = []
-    for at in path:
+    for position, at in enumerate(path):
+        if position % _SLICE == 0:
+            go_on()
         entry_id = index.ids[at]
         if at not in lines:
             pending.append(entry_id)
@@ -90,11 +114,11 @@ def _label_lines(
     return lines
 
 
-def all_lines(session: Session) -> list[bytes]:
+def all_lines(session: Session, go_on: GoOn = _always) -> list[bytes]:
     """Every entry of a session in file order, migrated, for a fork to another `cwd`."""
     index = session.index
     rows = [row for row in range(len(index)) if index.kind[row] != kinds.REPLACED]
-    return [line.strip(_JSON_WHITE) for line in session.lines(rows)]
+    return [line.strip(_JSON_WHITE) for line in _read(session, rows, go_on)]
 
 
 def _text(value: Any) -> bytes:

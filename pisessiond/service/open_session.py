@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -19,7 +19,7 @@ from pisessiond.core.changes import (
     is_same_entry,
 )
 from pisessiond.core.errors import DuplicateEntry, InvalidEntry
-from pisessiond.core.fork import all_lines, branch_lines
+from pisessiond.core.fork import GoOn, all_lines, branch_lines
 from pisessiond.core.index import NONE
 from pisessiond.core.lines import EntryId
 from pisessiond.core.problems import Problem
@@ -62,6 +62,10 @@ class NewSession:
 def leaves(draft: Draft, left: EntryId | None, target: EntryId | None) -> bool:
     """Whether moving from `left` to `target` leaves entries behind, so that a summary has words."""
     return left is not None and not draft.is_on_branch(left, target)
+
+
+class _NotWanted(Exception):
+    """Ends the work of a worker whose caller is gone; nobody hears of it."""
 
 
 class Nursery(Protocol):
@@ -287,12 +291,27 @@ class OpenSession(SessionQueue):
             raise LeafMoved(self.leaf, self.rev)
         with self.operation("fork", origin.client):
             if entry is None and cwd is not None:
-                return await self._begin(await self.ask(all_lines), cwd, None, origin)
+                return await self._begin(await self._copy(all_lines), cwd, None, origin)
             end, text = await self._fork_end(entry, position)
-            lines = await self.ask(
-                lambda session: branch_lines(session, session.row_of(end), self._free_id)
+            lines = await self._copy(
+                lambda session, go_on: branch_lines(
+                    session, session.row_of(end), self._free_id, go_on
+                )
             )
             return await self._begin(lines, cwd, text, origin)
+
+    async def _copy(self, copy: Callable[[Session, GoOn], list[bytes]]) -> list[bytes]:
+        """Lines for a new session. A cancelled caller does not wait, and the worker soon stops."""
+        is_wanted = True
+
+        def go_on() -> None:
+            if not is_wanted:
+                raise _NotWanted
+
+        try:
+            return await self.ask(lambda session: copy(session, go_on))
+        finally:
+            is_wanted = False
 
     async def _fork_end(
         self, entry: EntryId | None, position: Literal["before", "at"] | None
