@@ -31,6 +31,9 @@ from pisessiond.server.lsp import LSP_METHODS
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection
 
+READS_AT_ONCE: Final = 4
+"""Questions of one client at work at once: a few, so that others need not queue behind hundreds."""
+
 _TOO_LARGE: Final = RpcError(
     "TooLarge", "The answer is larger than a message may be; ask for less of it."
 )
@@ -44,6 +47,7 @@ class Requests:
         self._connection = connection
         self._scopes: dict[object, anyio.CancelScope] = {}
         self._changed = anyio.Event()
+        self._reading = anyio.Semaphore(READS_AT_ONCE, fast_acquire=True)
         self._tasks: TaskGroup | None = None
 
     def start(self, tasks: TaskGroup) -> None:
@@ -180,6 +184,10 @@ class Requests:
         async def act() -> RawJson:
             return encode_result(await handler.call(connection, params))
 
+        if handler.method.kind == "read":
+            async with self._reading:
+                answer: HasWire | None = await handler.call(connection, params)
+                return answer
         if not isinstance(params, MutationParams) or params.request_id is None:
             result: HasWire | None = await handler.call(connection, params)
             return result

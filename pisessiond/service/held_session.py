@@ -32,7 +32,7 @@ from pisessiond.service.following import about_others, foreign_node, take_in_lin
 from pisessiond.service.loading import Loaded, load_again
 from pisessiond.service.nodes import make_size
 from pisessiond.service.place_keeping import PlaceKeeper
-from pisessiond.service.storing import in_worker
+from pisessiond.service.storing import Questions, in_worker
 from pisessiond.service.types import (
     EXTERNAL,
     Change,
@@ -60,6 +60,9 @@ _ROW_BYTES = 400
 
 _SLICE = 512
 """Entries sized in one go while the rest of the daemon waits for its turn; some 2 ms."""
+
+QUESTIONS_AT_ONCE = 2
+"""Questions to one session that are at work at once; more wait their turn."""
 
 _PATIENCE_SECONDS = 0.05
 """So long sizing lets questions go first before it takes its next turn beside them."""
@@ -99,6 +102,7 @@ class HeldSession:
         """Called when the session's file has appeared or was read anew."""
         self._adopt(loaded)
         self._sized = anyio.Event()
+        self._workers = Questions(QUESTIONS_AT_ONCE)
         self._questions = 0
         """Questions at work in workers."""
         self._quiet = anyio.Event()
@@ -443,13 +447,13 @@ class HeldSession:
         """Answer a question that reads bodies, in a worker; once more if the file had changed."""
         self._questions += 1
         try:
-            return await in_worker(lambda: question(self.session), abandon=True)
+            return await self._workers.ask(lambda: question(self.session))
         except BodyMismatch:
             session = self.session
             async with self.changing:
                 if self.session is session:
                     await self._reload("rewritten")
-            return await in_worker(lambda: question(self.session), abandon=True)
+            return await self._workers.ask(lambda: question(self.session))
         finally:
             self._questions -= 1
             if not self._questions:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 import anyio
+import anyio.from_thread
 import anyio.to_thread
 
 from pisessiond.service.errors import (
@@ -41,6 +43,52 @@ async def in_worker(work: Callable[[], T], *, abandon: bool = False) -> T:
             return work()
 
     return await anyio.to_thread.run_sync(guarded, limiter=_WORKERS, abandon_on_cancel=abandon)
+
+
+class Left(Exception):
+    """Raised in a worker whose caller has gone before it began; nobody hears of it."""
+
+
+class Questions:
+    """A few workers for what changes nothing, whose callers need not wait for it to end.
+
+    They share one interpreter with the event loop, and each may hold a whole branch: sixty at once
+    made everyone wait for seconds and took gigabytes. A worker that was left counts until it ends.
+    """
+
+    def __init__(self, at_once: int) -> None:
+        self._free = anyio.Semaphore(at_once, fast_acquire=True)
+
+    async def ask(self, work: Callable[[], T]) -> T:
+        """What `work` gives, once a worker is free for it."""
+        await self._free.acquire()
+        lock = threading.Lock()
+        running, left = threading.Event(), threading.Event()
+
+        def guarded() -> T:
+            with lock:
+                if left.is_set():
+                    raise Left
+                running.set()
+            try:
+                return work()
+            finally:
+                with lock:
+                    running.clear()
+                    give_back = left.is_set()
+                if give_back:
+                    # The loop may have ended meanwhile; then nobody waits.
+                    with suppress(RuntimeError):
+                        anyio.from_thread.run_sync(self._free.release)
+
+        try:
+            return await in_worker(guarded, abandon=True)
+        finally:
+            with lock:
+                left.set()
+                still_runs = running.is_set()
+            if not still_runs:
+                self._free.release()
 
 
 @contextmanager
