@@ -550,6 +550,37 @@ async def test_a_cancelled_fork_ends_and_leaves_everything_as_it_was(
 
 
 @pytest.mark.timeout(300)
+async def test_cancelled_and_many_questions_hold_up_nobody(
+    daemon: RealDaemon, say: Callable[[str], None]
+) -> None:
+    path = long_file(daemon, "large", 30_000, 1_500)
+    small = daemon.session_file("a", user("x" * 4_000, "u1"))
+    async with peer(daemon.socket) as client:
+        handle = (await client.call("session/open", {"path": str(path)}))["session"]
+        await client.call("session/contextSize", {"session": handle})
+        before = highest = daemon.resident_mb()
+        with Pinger(daemon, small, 1_000) as pinger:
+            for method in ("session/fork", "session/stats", "session/stats"):
+                asked = []
+                for number in range(24):
+                    asked.append(client.ask(method, {"session": handle}, f"{method} {number}"))
+                    await asyncio.sleep(0.02)
+                    client.cancel(f"{method} {number}")
+                    highest = max(highest, daemon.resident_mb())
+                await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 60)
+            both = [client.ask("session/stats", {"session": handle}) for _ in range(24)]
+            await asyncio.wait_for(asyncio.gather(*both), 60)
+            highest = max(highest, daemon.resident_mb())
+    say(
+        f"72 cancelled and 24 other questions to 45 MB: memory {highest - before:+.0f} MB, "
+        f"the longest of {pinger.answers} waits of another client {pinger.gap * 1000:.0f} ms"
+    )
+    pinger.check()
+    # Two branches at once, and what the allocator keeps of them.
+    assert highest - before < 4 * 45 + FLAT_MB * MARGIN
+
+
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(("entries", "width"), [(5, 1_000_000), (12_500, 280)], ids=["few", "many"])
 async def test_sessions_that_were_opened_and_left_do_not_pile_up(
     daemon: RealDaemon, say: Callable[[str], None], entries: int, width: int
