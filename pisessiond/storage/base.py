@@ -290,3 +290,77 @@ class CatalogueRow(NamedTuple):
     """Fingerprint of the bytes just before `read_to`."""
     facts: str | None
     """What the file says, in the words of whoever put it there; None: it is no session."""
+
+
+class SeenFile(NamedTuple):
+    """A file that may be a session, as it lies in its folder."""
+
+    path: str
+    """Real path."""
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+
+
+class Glances(Protocol):
+    """Looking at session files without opening sessions; everything blocks."""
+
+    @property
+    def bytes_read(self) -> int:
+        """Of session files, since the start."""
+
+    def folders(self, parent: str) -> list[str]:
+        """The real paths of the folders in a folder, links to some followed, each once."""
+
+    def files(self, folder: str) -> list[SeenFile]:
+        """The session files of a folder, links to some followed; none where it cannot be read."""
+
+    def file(self, path: str) -> SeenFile | None:
+        """A file as it is now; None when there is none."""
+
+    def is_folder(self, path: str) -> bool:
+        """Whether there is a folder."""
+
+    def lines(self, path: str, start: int = 0, stop: int | None = None) -> Iterator[Run]:
+        """The whole lines from byte `start` on, to the end or to `stop`.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+
+    def tail(self, path: str, end: int) -> bytes:
+        """A fingerprint of the bytes before `end`; empty when they are not there.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+
+
+class Catalogue(Protocol):
+    """What is remembered of session files, never the truth; everything blocks."""
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether anybody wants the lines of files."""
+
+    def rows(self) -> list[CatalogueRow]:
+        """Every file that is known."""
+
+    def put(self, rows: Sequence[CatalogueRow]) -> list[CatalogueRow]:
+        """Keep rows, those with id 0 as new files; the same rows with their ids."""
+
+    def forget(self, paths: Sequence[str]) -> None:
+        """Drop all that is known of these files."""
+
+    def behind(self, file_id: int, read_to: int) -> int | None:
+        """Where lines of a file are wanted from next; None when none are."""
+
+    def feed(self, file_id: int, lines: Sequence[tuple[int, bytes]], read_to: int) -> None:
+        """Give lines to whoever wants them, up to `read_to`."""
+
+    def recover(self) -> bool:
+        """Make it anew if it was deleted or broke; True when it was: then nothing is known."""
+
+    def close(self) -> None:
+        """Let go of it."""

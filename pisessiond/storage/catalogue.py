@@ -22,6 +22,7 @@ leaving `writing()`. `reader()` gives a connection for one question that never w
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import sqlite3
@@ -31,6 +32,7 @@ from contextlib import contextmanager, suppress
 from typing import Final, Protocol
 
 from pisessiond.storage.base import CatalogueRow
+from pisessiond.storage.errors import CatalogueLost
 
 log = logging.getLogger(__name__)
 
@@ -106,6 +108,8 @@ class CatalogueFile:
         self.lock = threading.RLock()
         self.parts: list[Part] = []
         self.path = path
+        """Where it is; None in memory."""
+        self._claim: int | None = None
         self.connection = self._open()
 
     # Opening -----------------------------------------------------------------------------------
@@ -130,6 +134,7 @@ class CatalogueFile:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         # SQLite would make it readable for all under a lax umask.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        self._take_claim(path)
         connection = _connect(path)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -143,13 +148,30 @@ class CatalogueFile:
             raise
         return connection
 
+    def _take_claim(self, path: str) -> None:
+        """Be the one process that writes to it; the claim ends with the process.
+
+        Raises:
+            OSError: another one is.
+        """
+        if self._claim is not None:
+            return
+        claim = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(claim)
+            raise
+        self._claim = claim
+
     @staticmethod
     def _check(connection: sqlite3.Connection) -> None:
         found = connection.execute("SELECT version FROM about").fetchone()
         if found is None or found[0] != VERSION:
             raise _OtherVersion("it was made by another version")
-        if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-            raise sqlite3.DatabaseError("it is damaged")
+        # A full check takes seconds once all words are in it; what is damaged elsewhere is found
+        # when it is used (`_failed`).
+        connection.execute("SELECT count(*), max(length(facts)) FROM files").fetchone()
 
     @staticmethod
     def _throw_away(path: str) -> None:
@@ -157,27 +179,66 @@ class CatalogueFile:
             with suppress(OSError):
                 os.unlink(name)
 
-    def make_anew(self) -> None:
-        """Throw everything away and begin with nothing, attached parts included."""
+    def recover(self) -> bool:
+        """Make it anew if it was deleted or is damaged; True when it was, attached parts included.
+
+        A file that somebody took away is still written to where nobody finds it again.
+        """
         with self.lock:
-            self.connection.close()
+            if self._is_sound():
+                return False
+            self._begin_anew(keep=True)
+            return True
+
+    def _begin_anew(self, *, keep: bool) -> None:
+        with self.lock:
+            with suppress(sqlite3.Error):
+                self.connection.close()
             if self.path is not None:
                 self._throw_away(self.path)
+            if not keep:
+                self.path = None
             self.connection = self._open()
             for part in self.parts:
                 self._make_part(part)
 
-    def is_in_place(self) -> bool:
-        """Whether the file that is written to is still the one at its path."""
-        if self.path is None:
-            return True
-        with self.lock:
-            return os.path.exists(self.path)
+    def _is_sound(self) -> bool:
+        if self.path is not None and not os.path.exists(self.path):
+            return False
+        try:
+            self._check(self.connection)
+        except (sqlite3.Error, _OtherVersion):
+            return False
+        return True
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether anybody wants the lines of files."""
+        return bool(self.parts)
 
     def close(self) -> None:
         """Let go of it."""
         with self.lock:
             self.connection.close()
+            if self._claim is not None:
+                os.close(self._claim)
+                self._claim = None
+
+    @contextmanager
+    def _mended(self) -> Iterator[None]:
+        """Make it anew where using it fails.
+
+        Raises:
+            CatalogueLost: it failed; it is empty now.
+        """
+        try:
+            yield
+        except sqlite3.Error as error:
+            log.warning("the catalogue failed and is made anew: %s", error)
+            # What is damaged is thrown away; a full disk or one that fails cannot keep another.
+            is_damaged = not isinstance(error, sqlite3.OperationalError)
+            self._begin_anew(keep=is_damaged)
+            raise CatalogueLost from error
 
     # Using it ----------------------------------------------------------------------------------
 
@@ -231,7 +292,7 @@ class CatalogueFile:
 
     def rows(self) -> list[CatalogueRow]:
         """Every file that is known."""
-        with self.lock:
+        with self.lock, self._mended():
             found = self.connection.execute(_ROWS).fetchall()
         return [CatalogueRow(*row) for row in found]
 
@@ -241,7 +302,7 @@ class CatalogueFile:
         A row with id 0 is a file that is new or was rewritten: what parts know of the path goes.
         """
         kept = []
-        with self.writing() as connection:
+        with self._mended(), self.writing() as connection:
             for row in rows:
                 if row.id == 0:
                     self._forget(connection, row.path)
@@ -253,7 +314,7 @@ class CatalogueFile:
 
     def forget(self, paths: Sequence[str]) -> None:
         """Drop all that is known of these files."""
-        with self.writing() as connection:
+        with self._mended(), self.writing() as connection:
             for path in paths:
                 self._forget(connection, path)
 
@@ -269,7 +330,8 @@ class CatalogueFile:
 
     def behind(self, file_id: int, read_to: int) -> int | None:
         """Where the part that has got least far with a file goes on; None when none is behind."""
-        starts = [at for part in self.parts if (at := self._position(part, file_id)) < read_to]
+        with self.lock, self._mended():
+            starts = [at for part in self.parts if (at := self._position(part, file_id)) < read_to]
         return min(starts, default=None)
 
     def _position(self, part: Part, file_id: int) -> int:
@@ -280,7 +342,7 @@ class CatalogueFile:
 
     def feed(self, file_id: int, lines: Lines, read_to: int) -> None:
         """Give lines to the parts that have not had them; they have got to `read_to` then."""
-        with self.writing() as connection:
+        with self._mended(), self.writing() as connection:
             if (
                 connection.execute("SELECT 1 FROM files WHERE id = ?", (file_id,)).fetchone()
                 is None

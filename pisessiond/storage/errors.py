@@ -67,3 +67,10 @@ class FileChanged(StoreError):
     def __init__(self, reason: str) -> None:
         super().__init__(f"The session file was changed by another program ({reason}).")
         self.reason = reason
+
+
+class CatalogueLost(StoreError):
+    """What was remembered of session files had to be thrown away; the files are untouched."""
+
+    def __init__(self) -> None:
+        super().__init__("The catalogue of sessions failed and is made anew; ask again.")
