@@ -180,15 +180,19 @@ class CatalogueFile:
                 os.unlink(name)
 
     def recover(self) -> bool:
-        """Make it anew if it was deleted or is damaged; True when it was, attached parts included.
+        """Make it anew if it was deleted; True when it was, attached parts included.
 
         A file that somebody took away is still written to where nobody finds it again.
         """
         with self.lock:
-            if self._is_sound():
+            if self.path is None or os.path.exists(self.path):
                 return False
-            self._begin_anew(keep=True)
+            self.make_anew()
             return True
+
+    def make_anew(self) -> None:
+        """Throw everything away and begin with nothing, attached parts included."""
+        self._begin_anew(keep=True)
 
     def _begin_anew(self, *, keep: bool) -> None:
         with self.lock:
@@ -201,15 +205,6 @@ class CatalogueFile:
             self.connection = self._open()
             for part in self.parts:
                 self._make_part(part)
-
-    def _is_sound(self) -> bool:
-        if self.path is not None and not os.path.exists(self.path):
-            return False
-        try:
-            self._check(self.connection)
-        except (sqlite3.Error, _OtherVersion):
-            return False
-        return True
 
     @property
     def has_parts(self) -> bool:
@@ -234,9 +229,12 @@ class CatalogueFile:
         try:
             yield
         except sqlite3.Error as error:
-            log.warning("the catalogue failed and is made anew: %s", error)
             # What is damaged is thrown away; a full disk or one that fails cannot keep another.
-            is_damaged = not isinstance(error, sqlite3.OperationalError)
+            is_damaged = type(error) is sqlite3.DatabaseError
+            if not is_damaged and not isinstance(error, sqlite3.OperationalError):
+                # A mistake in a part, which a new file would not mend.
+                raise
+            log.warning("the catalogue failed and is made anew: %s", error)
             self._begin_anew(keep=is_damaged)
             raise CatalogueLost from error
 
