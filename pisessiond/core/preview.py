@@ -15,11 +15,11 @@ LIMIT = 200
 _LOOKED_AT = 2_000
 """Characters of a text that are looked at; a preview is cut from them."""
 
-_HIDDEN = re.compile(
+HIDDEN = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb]"
 )
-_SURROGATE = re.compile("[\ud800-\udfff]")
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def clean_line(text: str, limit: int = LIMIT) -> str:
@@ -28,7 +28,7 @@ def clean_line(text: str, limit: int = LIMIT) -> str:
     # Two searches for characters that hardly any text has cost more than all else here.
     if not text.isprintable():
         # Spaces to either side of what was hidden stand together now.
-        text = " ".join(_SURROGATE.sub("\ufffd", _HIDDEN.sub("", text)).split())
+        text = " ".join(SURROGATE.sub("\ufffd", HIDDEN.sub("", text)).split())
     cut = cut_utf16(text, limit)
     return cut if len(cut) == len(text) else cut_utf16(text, limit - 1) + "…"
 
