@@ -60,6 +60,8 @@ class ServeOptions:
     """Where the places of old files are kept that a move must not migrate; None keeps none."""
     recovery_folder: str | None = None
     """Where sessions that are not on disk yet are kept; None: they end with the process."""
+    cache_folder: str | None = None
+    """Where is kept what all session files say; None keeps it as long as the process lives."""
     persist: Persist = "anchor"
     """How a move is kept (pi's own way is `memory`)."""
     sync: Sync = "always"
@@ -206,10 +208,14 @@ def sessions(places: Places, options: ServeOptions) -> AbstractAsyncContextManag
     import uuid_utils
 
     from pisessiond.service.sessions import Stores, open_sessions
+    from pisessiond.storage.catalogue import CatalogueFile
+    from pisessiond.storage.glancing import FolderGlances
     from pisessiond.storage.memory import MemoryStore
 
+    cache = options.cache_folder
+    catalogue = CatalogueFile(f"{cache}/catalogue.sqlite" if cache is not None else None)
     return open_sessions(
-        Stores(_files(options), MemoryStore()),
+        Stores(_files(options), MemoryStore(), catalogue, FolderGlances()),
         places,
         _surroundings(options),
         lambda: str(uuid_utils.uuid7()),

@@ -110,6 +110,7 @@ def serve(
         if not log_file and not foreground:
             options["log_file"] = place.log
     options |= {"persist": persist, "sync": sync, **_shared_folders(agent_dir)}
+    options["cache_folder"] = _cache_folder(agent_dir)
     from pisessiond import app
 
     raise click.exceptions.Exit(app.serve(app.ServeOptions(**options)))
@@ -136,6 +137,16 @@ def _shared_folders(agent_dir: str | None) -> dict[str, str]:
         "unsynced_folder": f"{state_root()}/unsynced",
         "recovery_folder": find_place(agent_dir).recovery,
     }
+
+
+def _cache_folder(agent_dir: str | None) -> str | None:
+    from pisessiond.client.address import cache_folder, find_place
+    from pisessiond.client.errors import NoDaemon
+
+    try:
+        return cache_folder(find_place(agent_dir))
+    except NoDaemon:
+        return None
 
 
 def _own_place(agent_dir: str | None, start_lock: int | None) -> Place:

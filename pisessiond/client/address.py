@@ -105,6 +105,15 @@ def state_root() -> str:
     return os.path.abspath(root) if root else f"{home_folder()}/.local/state/pisessiond"
 
 
+def cache_folder(place: Place) -> str:
+    """The folder for what can be made anew at any time, of the agent dir of a place."""
+    name = os.path.basename(place.folder)
+    root = os.environ.get("PISESSIOND_HOME")
+    if root:
+        return f"{os.path.abspath(root)}/cache/{name}"
+    return f"{home_folder()}/.cache/pisessiond/{name}"
+
+
 def find_place(agent_dir: str | None = None) -> Place:
     """The state folder for an agent dir, pi's own choice when None. Nothing is made."""
     from hashlib import sha256

@@ -201,11 +201,20 @@ class Client:
         *,
         cwd: str | Unset = UNSET,
         query: str | Unset = UNSET,
+        name: str | Unset = UNSET,
+        open: bool = False,  # noqa: A002 - the protocol's word
+        unsaved: bool = False,
+        live: bool = False,
         limit: int = 50,
         cursor: str | Unset = UNSET,
     ) -> answers.ListResult:
-        """Sessions on disk and in memory, newest first; `cwd` chooses a folder."""
-        params = to_wire(cwd=cwd, query=query, limit=limit, cursor=cursor)
+        """Sessions on disk and in memory, families of forks by their newest activity.
+
+        `cwd` chooses a folder; with `name`, `open`, `unsaved` and `live` only such are among them.
+        """
+        params = to_wire(cwd=cwd, query=query, name=name, limit=limit, cursor=cursor)
+        only = {"open": open, "unsaved": unsaved, "live": live}
+        params |= {word: True for word, is_wanted in only.items() if is_wanted}
         listed: answers.ListResult = await self.call("session/list", params)
         return listed
 

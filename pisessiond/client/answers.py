@@ -179,6 +179,14 @@ class OpenResult(TypedDict):
     problems: list[Problem]
 
 
+class ForkPoint(TypedDict):
+    """Where a fork left the session it came from."""
+
+    entry: EntryId | None
+    preview: str | None
+    firstMessage: str | None
+
+
 class ListedSession(TypedDict):
     """One line of the list."""
 
@@ -194,6 +202,19 @@ class ListedSession(TypedDict):
     open: int
     unsaved: bool
     lastExternal: str | None
+    live: bool
+    fork: ForkPoint | None
+    contextSize: NodeSize | None
+    cwdMissing: bool
+    root: str
+    depth: int
+
+
+class LookedAt(TypedDict):
+    """A folder in which sessions were looked for."""
+
+    path: str
+    shared: bool
 
 
 class ListResult(TypedDict):
@@ -201,6 +222,8 @@ class ListResult(TypedDict):
 
     sessions: list[ListedSession]
     cursor: str | None
+    folders: list[LookedAt]
+    unread: int
 
 
 class TreeResult(TypedDict):
@@ -365,6 +388,13 @@ class DidReset(TypedDict):
 
     session: str
     reason: Literal["overflow", "rewritten", "evicted", "gone"]
+
+
+class SessionsDidChange(TypedDict):
+    """The list of sessions is another one; sent to those who asked with `watch`."""
+
+    sessions: list[ListedSession]
+    gone: list[str]
 
 
 class Stopping(TypedDict):

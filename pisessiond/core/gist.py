@@ -69,6 +69,8 @@ class Facts(msgspec.Struct, omit_defaults=True):
     tokens: int | None = 0
     """The context size there; None when these lines alone do not tell."""
     is_measured: bool = False
+    is_unsized: bool = False
+    """The size is unknown, and reading the whole session did not tell it either."""
 
     @property
     def is_session(self) -> bool:
@@ -128,6 +130,7 @@ class Gist:
     def __init__(self, facts: Facts | None = None) -> None:
         """Begin, or go on after the lines that `facts` are of."""
         self.facts = facts or Facts()
+        self.facts.is_unsized = False
         self._held: list[tuple[int, bytes]] = []
         """Entries after the last known size that are not sized yet: kind and line."""
         self._held_bytes = 0

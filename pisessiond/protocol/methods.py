@@ -154,7 +154,7 @@ LIST: Final = Method(
     "read",
     session.ListParams,
     session.ListResult,
-    "Sessions on disk and in memory, newest first.",
+    "Sessions on disk and in memory, families of forks by their newest activity.",
 )
 TREE: Final = Method(
     "session/tree",
@@ -308,9 +308,13 @@ DID_CHANGE: Final = Notification(
 DID_RESET: Final = Notification(
     "session/didReset", told.DidReset, "A session the client opened has to be opened again."
 )
+SESSIONS_DID_CHANGE: Final = Notification(
+    "sessions/didChange", told.SessionsDidChange, "Sessions came, changed or went."
+)
 STOPPING: Final = Notification("daemon/stopping", told.Stopping, "The daemon ends.")
 
 NOTIFICATIONS: Final[dict[str, Notification[Any]]] = {
-    notification.name: notification for notification in (DID_CHANGE, DID_RESET, STOPPING)
+    notification.name: notification
+    for notification in (DID_CHANGE, DID_RESET, SESSIONS_DID_CHANGE, STOPPING)
 }
 """Everything the daemon tells unasked, by name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pisessiond.protocol.session_models import ListedSession
 from pisessiond.protocol.values import Change, ContextSize
 from pisessiond.protocol.wire import EntryId, WireModel
 
@@ -39,6 +40,15 @@ class DidReset(WireModel):
     reason: Literal["overflow", "rewritten", "evicted", "gone"]
     """overflow: you read too slowly and changes were dropped. rewritten: the file was replaced.
     evicted: it left memory. gone: the file vanished."""
+
+
+class SessionsDidChange(WireModel):
+    """The list of sessions is another one; sent to those who asked with `watch`."""
+
+    sessions: list[ListedSession]
+    """New or changed, whole, in no order."""
+    gone: list[str]
+    """Paths or handles of those that are no more; unknown ones are nothing to you."""
 
 
 class Stopping(WireModel):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, StrictBool, StrictStr, model_validator
 
-from pisessiond.protocol.values import Change, ContextSize, LeafConflict, Problem
+from pisessiond.protocol.values import Change, ContextSize, LeafConflict, NodeSize, Problem
 from pisessiond.protocol.wire import (
     MAX_LISTED,
     EntryId,
@@ -137,18 +137,39 @@ class CloseParams(ReadParams):
 
 
 class ListParams(ReadParams):
-    """Which sessions, newest first."""
+    """Which sessions; those asked for by several members have to fit all of them."""
 
     cwd: StrictStr | None = None
     """Of this folder; absent: of all."""
     query: StrictStr | None = None
-    """Only those with this text in name, id or first message."""
+    """Only those with all words of this text in name, id, path or first message (of a fork the
+    first after its point too)."""
+    name: StrictStr | None = None
+    """Only those with all words of this text in their name."""
+    open: StrictBool = False
+    """Only those that a client has open."""
+    unsaved: StrictBool = False
+    """Only those with nothing on disk yet."""
+    live: StrictBool = False
+    """Only those that another program wrote to in the last 15 minutes."""
     limit: int = Field(default=50, ge=1, le=MAX_LISTED, strict=True)
     """At most so many."""
     cursor: StrictStr | None = None
     """Goes on where an answer ended."""
     watch: StrictBool = False
-    """Not served by this daemon yet: true is refused."""
+    """Tells this connection from now on, by `sessions/didChange`, of sessions (of `cwd`, if given)
+    that come, change or go. The last request that sets it counts."""
+
+
+class ForkPoint(WireModel):
+    """Where a fork left the session it came from."""
+
+    entry: EntryId | None
+    """The last entry that came along and says something; null for none."""
+    preview: str | None
+    """What that entry says, one line."""
+    first_message: str | None
+    """The first user text after it, one line: what tells a fork from its family."""
 
 
 class ListedSession(WireModel):
@@ -157,7 +178,7 @@ class ListedSession(WireModel):
     session: str
     """Session id or handle, to open it by."""
     path: str | None
-    """Its file."""
+    """Its file, the real path; the planned one while unsaved; null in memory."""
     cwd: str
     """The folder it belongs to."""
     name: str | None
@@ -165,25 +186,51 @@ class ListedSession(WireModel):
     first_message: str | None
     """Text of the first user message, one line."""
     messages: int
-    """How many messages."""
+    """How many messages, those of all branches."""
     created: str | None
     """ISO time of the header."""
     modified: str
-    """ISO time of the last change."""
+    """ISO time of the newest user message or answer; without one, of the header."""
     parent_session: str | None
-    """The session it was forked from, as its header says."""
+    """The session it was forked from: the real path of what its header says."""
     open: int
     """By how many clients."""
     unsaved: bool
     """Nothing on disk yet."""
     last_external: str | None
-    """ISO time of the last append by another program seen; null if none."""
+    """ISO time of the last append by another program; null if none is known."""
+    live: bool
+    """Another program wrote to it in the last 15 minutes."""
+    fork: ForkPoint | None
+    """Null when it is no fork."""
+    context_size: NodeSize | None
+    """At the end of the session; null until known."""
+    cwd_missing: bool
+    """The folder it belongs to is gone; a fork with another `cwd` goes on elsewhere."""
+    root: str
+    """Path (or handle) of the session its family of forks began with, as far as it is there."""
+    depth: int
+    """How many forks it is away from that one."""
+
+
+class LookedAt(WireModel):
+    """A folder in which sessions were looked for."""
+
+    path: str
+    """Its path; it need not be there."""
+    shared: bool
+    """It holds the sessions of all folders side by side."""
 
 
 class ListResult(WireModel):
     """A stretch of the list."""
 
     sessions: list[ListedSession]
-    """Newest first."""
+    """Families of forks by their newest activity, each member before its forks. While files have
+    yet to be read, these may be fewer than `limit`."""
     cursor: str | None
     """Goes on here; null at the end."""
+    folders: list[LookedAt]
+    """Where it was looked."""
+    unread: int
+    """How many files in them have not been read yet."""

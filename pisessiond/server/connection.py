@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
@@ -17,7 +19,7 @@ from pisessiond.protocol.errors import RpcError
 from pisessiond.protocol.methods import DID_RESET
 from pisessiond.protocol.notification_models import DidReset
 from pisessiond.protocol.wire import MAX_MESSAGE_BYTES
-from pisessiond.server.conversion import did_change
+from pisessiond.server.conversion import did_change, sessions_did_change
 from pisessiond.server.envelope import (
     BadMessage,
     RawJson,
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from pisessiond.protocol.lifecycle_models import InitializeParams
     from pisessiond.server.state import DaemonState
     from pisessiond.service.open_session import OpenSession
-    from pisessiond.service.types import SessionChange, Snapshot
+    from pisessiond.service.types import ListedSession, SessionChange, Snapshot
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +80,8 @@ class Connection:
         """Whether the client has still to prove that it is this user's."""
         self._stream = stream
         self._client: Client | None = None
+        self._list_cwd: str | None = None
+        """Of which folder the list is watched; None: of all."""
         self._closing = anyio.Event()
         self._gone = False
         """Whether nothing can be sent any more."""
@@ -138,6 +142,20 @@ class Connection:
         params = DidReset.model_validate({"session": session, "reason": reason})
         self.outbound.put(notification(DID_RESET.name, params))
 
+    def watch_list(self, cwd: str | None) -> None:
+        """Tells of changes of the list from now on, of those of `cwd` or of all."""
+        self._list_cwd = cwd
+        self.state.sessions.watch_list(self)
+
+    def sessions_changed(self, rows: Sequence[ListedSession], gone: Sequence[str]) -> None:
+        """Sends on how the list has changed."""
+        cwd = self._list_cwd
+        if cwd is not None:
+            wanted = os.path.normpath(cwd)
+            rows = [one for one in rows if os.path.normpath(one.cwd) == wanted]
+        if rows or gone:
+            self.outbound.put(sessions_did_change(rows, gone))
+
     def notify(self, method: str, params: dict[str, object]) -> None:
         """Tells the client something unasked."""
         self.outbound.put(notification(method, RawJson(encode(params))))
@@ -166,6 +184,7 @@ class Connection:
                 tasks.cancel_scope.cancel()
         finally:
             self._gone = True
+            self.state.sessions.unwatch_list(self)
             for handle in list(self.subscriptions):
                 self.unsubscribe(handle)
             self.lsp.end()

@@ -10,12 +10,13 @@ from pisessiond.core.problems import Problem
 from pisessiond.protocol import act_models, session_models, values, view_models
 from pisessiond.protocol.conversion import from_core
 from pisessiond.protocol.errors import RpcError
-from pisessiond.protocol.methods import DID_CHANGE
-from pisessiond.protocol.notification_models import DidChange
+from pisessiond.protocol.methods import DID_CHANGE, SESSIONS_DID_CHANGE
+from pisessiond.protocol.notification_models import DidChange, SessionsDidChange
 from pisessiond.server.envelope import notification
 from pisessiond.server.faults import log_fault
 from pisessiond.service import errors as service
 from pisessiond.service import types
+from pisessiond.service.listing import ListPage
 
 log = logging.getLogger(__name__)
 
@@ -201,6 +202,12 @@ def open_result(
 
 def listed_session(given: types.ListedSession) -> session_models.ListedSession:
     """One line of the list."""
+    size, fork = given.context_size, given.fork
+    point = None
+    if fork is not None:
+        point = session_models.ForkPoint(
+            entry=fork.entry, preview=fork.preview, first_message=fork.first_message
+        )
     return session_models.ListedSession(
         session=given.session,
         path=given.path,
@@ -214,7 +221,32 @@ def listed_session(given: types.ListedSession) -> session_models.ListedSession:
         open=given.open,
         unsaved=given.unsaved,
         last_external=given.last_external,
+        live=given.live,
+        fork=point,
+        context_size=values.NodeSize(tokens=size.tokens, source=size.source) if size else None,
+        cwd_missing=given.cwd_missing,
+        root=given.root,
+        depth=given.depth,
     )
+
+
+def list_result(given: ListPage) -> session_models.ListResult:
+    """A stretch of the list, and where it comes from."""
+    return session_models.ListResult(
+        sessions=[listed_session(one) for one in given.sessions],
+        cursor=given.cursor,
+        folders=[
+            session_models.LookedAt(path=folder.path, shared=folder.is_shared)
+            for folder in given.folders
+        ],
+        unread=given.unread,
+    )
+
+
+def sessions_did_change(rows: Iterable[types.ListedSession], gone: Iterable[str]) -> bytes:
+    """The notification of a change of the list."""
+    params = SessionsDidChange(sessions=[listed_session(one) for one in rows], gone=list(gone))
+    return notification(SESSIONS_DID_CHANGE.name, params)
 
 
 def tree_result(given: types.TreePage) -> view_models.TreeResult:

@@ -18,6 +18,7 @@ from pisessiond.core.flush import FlushRule, calls_for_flush
 from pisessiond.core.headers import encode_header, file_name, is_session_id, make_header
 from pisessiond.core.index import NONE
 from pisessiond.core.lines import Head, read_line
+from pisessiond.service.cataloguing import Cataloguing, ListSubscriber
 from pisessiond.service.errors import (
     FileChanged,
     InvalidRequest,
@@ -26,13 +27,15 @@ from pisessiond.service.errors import (
 )
 from pisessiond.service.finding import Finder
 from pisessiond.service.held_session import Surroundings
+from pisessiond.service.listing import Lister, ListPage, Wanted
 from pisessiond.service.loading import Loaded, load, load_or_begin
 from pisessiond.service.open_session import NewSession, OpenSession
 from pisessiond.service.places import Places
+from pisessiond.service.shelf import Shelf, Stop
 from pisessiond.service.storing import in_worker
-from pisessiond.service.types import ListedSession, Origin
+from pisessiond.service.types import Origin
 from pisessiond.service.watching import Watching, WatchState
-from pisessiond.storage.base import NO_NOTE, SessionLog, SessionStore
+from pisessiond.storage.base import NO_NOTE, Catalogue, Glances, SessionLog, SessionStore
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +61,9 @@ class Stores:
 
     jsonl: SessionStore
     memory: SessionStore
+    catalogue: Catalogue
+    """Remembers what session files say."""
+    glances: Glances
 
 
 class Sessions:
@@ -84,6 +90,15 @@ class Sessions:
         self._leaving: dict[str, anyio.Event] = {}
         """By path, those let go of that have not given their claim back yet."""
         self._finder = Finder(stores.jsonl, places)
+        self._shelf = Shelf(stores.catalogue, stores.glances, stores.jsonl)
+        self._lister = Lister(self._shelf, stores.glances, places, clock.now_iso)
+        self._cataloguing = Cataloguing(
+            self._shelf,
+            self._lister,
+            places.sessions_dir,
+            clock.watches,
+            lambda: self.open_sessions,
+        )
         self._budget = MEMORY_BUDGET
         self._watching = (
             None
@@ -102,6 +117,7 @@ class Sessions:
         return None if self._watching is None else self._watching.state
 
     def _sessions_changed(self) -> None:
+        self._cataloguing.sessions_changed()
         if self._watching is not None:
             self._watching.sessions_changed()
 
@@ -361,27 +377,36 @@ class Sessions:
         for opened in self.open_sessions:
             await opened.ended.wait()
 
-    async def list(
-        self,
-        *,
-        cwd: str | None,
-        query: str | None,
-        limit: int,
-        cursor: str | None,
-        session_dir: str | None = None,
-    ) -> tuple[list[ListedSession], str | None]:
-        """Sessions, newest first: unsaved ones, then files by their time of change."""
+    async def list(self, wanted: Wanted) -> ListPage:
+        """A page of sessions, families of forks by their newest activity.
+
+        Raises:
+            InvalidRequest: the cursor is none that an answer gave.
+        """
         await self.bring_back()
-        return await in_worker(
-            lambda: self._finder.page(
-                self.open_sessions,
-                cwd=cwd,
-                query=query,
-                limit=limit,
-                cursor=cursor,
-                session_dir=session_dir,
-            )
-        )
+        stop = Stop()
+        try:
+            held = self.open_sessions
+            return await in_worker(lambda: self._lister.page(held, wanted, stop), abandon=True)
+        finally:
+            stop.set()
+            self._cataloguing.sessions_changed()
+
+    def watch_list(self, subscriber: ListSubscriber) -> None:
+        """Tell of changes of the list from now on."""
+        self._cataloguing.subscribers.add(subscriber)
+
+    def unwatch_list(self, subscriber: ListSubscriber) -> None:
+        """Tell no more; not having told is no error."""
+        self._cataloguing.subscribers.discard(subscriber)
+
+    def let_go(self) -> None:
+        """Close what is kept about all sessions."""
+        self._shelf.close()
+
+    async def catalogue(self) -> None:
+        """Read what files say in the background, until cancelled."""
+        await self._cataloguing.run()
 
 
 @asynccontextmanager
@@ -393,10 +418,14 @@ async def open_sessions(
     flush: FlushRule,
 ) -> AsyncIterator[Sessions]:
     """The sessions of a daemon; leaving the context ends every session's queue."""
-    async with anyio.create_task_group() as tasks:
-        sessions = Sessions(stores, places, clock, new_session_id, flush, tasks)
-        await sessions.bring_back()
-        tasks.start_soon(sessions.keep_room)
-        tasks.start_soon(sessions.watch)
-        yield sessions
-        tasks.cancel_scope.cancel()
+    try:
+        async with anyio.create_task_group() as tasks:
+            sessions = Sessions(stores, places, clock, new_session_id, flush, tasks)
+            await sessions.bring_back()
+            tasks.start_soon(sessions.keep_room)
+            tasks.start_soon(sessions.watch)
+            tasks.start_soon(sessions.catalogue)
+            yield sessions
+            tasks.cancel_scope.cancel()
+    finally:
+        sessions.let_go()

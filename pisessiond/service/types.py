@@ -288,8 +288,20 @@ class Stats:
 
 
 @dataclass(frozen=True, slots=True)
+class ForkPoint:
+    """Where a fork left the session it came from."""
+
+    entry: EntryId | None
+    """The last entry that came along and says something; None for none."""
+    preview: str | None
+    """What that entry says, one line."""
+    first_message: str | None
+    """The first user text after it, one line."""
+
+
+@dataclass(frozen=True, slots=True)
 class ListedSession:
-    """One line of the plain list of sessions."""
+    """One line of the list of sessions."""
 
     session: str
     path: str | None
@@ -304,3 +316,16 @@ class ListedSession:
     """By how many clients."""
     unsaved: bool
     last_external: str | None
+    """ISO time; of a file that is not open here its last change, unless that was ours."""
+    fork: ForkPoint | None = None
+    """None when it is no fork."""
+    context_size: NodeSize | None = None
+    """At the end; None until known."""
+    live: bool = False
+    """Another program wrote to it in the last 15 minutes."""
+    cwd_missing: bool = False
+    """The folder it belongs to is gone."""
+    root: str = ""
+    """The path (or handle) of the session its family of forks began with."""
+    depth: int = 0
+    """How many forks it is away from there."""

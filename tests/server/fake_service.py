@@ -10,7 +10,10 @@ import msgspec
 
 from pisessiond.core.errors import EntryNotFound, NotASession
 from pisessiond.core.problems import Problem
+from pisessiond.service.cataloguing import ListSubscriber
 from pisessiond.service.errors import LeafMoved, SessionExists, SessionNotFound
+from pisessiond.service.listing import ListPage, Wanted
+from pisessiond.service.places import Folder
 from pisessiond.service.types import (
     Appended,
     Change,
@@ -352,6 +355,7 @@ class FakeSessions:
 
     def __init__(self) -> None:
         self.by_handle: dict[str, FakeSession] = {}
+        self.list_subscribers: set[ListSubscriber] = set()
         self.closed = False
         self.asked: list[dict[str, Any]] = []
 
@@ -397,16 +401,14 @@ class FakeSessions:
         except KeyError:
             raise SessionNotFound(session) from None
 
-    async def list(
-        self,
-        *,
-        cwd: str | None,
-        query: str | None,
-        limit: int,
-        cursor: str | None,
-        session_dir: str | None = None,
-    ) -> tuple[Sequence[ListedSession], str | None]:
-        return [
+    def watch_list(self, subscriber: ListSubscriber) -> None:
+        self.list_subscribers.add(subscriber)
+
+    def unwatch_list(self, subscriber: ListSubscriber) -> None:
+        self.list_subscribers.discard(subscriber)
+
+    async def list(self, wanted: Wanted) -> ListPage:
+        rows = [
             ListedSession(
                 session=one.handle,
                 path=one.path,
@@ -422,7 +424,8 @@ class FakeSessions:
                 last_external=None,
             )
             for one in self.by_handle.values()
-        ][:limit], None
+        ]
+        return ListPage(tuple(rows[: wanted.limit]), None, (Folder("/sessions", False),), 0)
 
     @property
     def open_sessions(self) -> Sequence[FakeSession]:

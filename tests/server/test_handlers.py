@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
+import anyio
 import pytest
 
 from pisessiond.core.problems import Problem
 from pisessiond.protocol.methods import METHODS
+from pisessiond.service.listing import Wanted
 from tests.server.support import Running
 
 pytestmark = pytest.mark.anyio
@@ -91,8 +94,25 @@ async def test_list(daemon: Running) -> None:
         answer = await client.call("session/list", {"limit": 5})
         assert [one["session"] for one in answer["sessions"]] == ["s"]
         assert answer["cursor"] is None
-        assert (await client.refused("session/list", {"watch": True}))["data"]["path"] == "watch"
+        assert answer["folders"] == [{"path": "/sessions", "shared": False}]
         assert (await client.refused("session/list", {"limit": 0}))["data"]["path"] == "limit"
+
+
+async def test_a_watched_list_tells_what_changes(daemon: Running) -> None:
+    async with daemon.client() as client:
+        await client.call("session/list", {"cwd": "/p", "watch": True})
+        (subscriber,) = daemon.sessions.list_subscribers
+        (row,) = (await daemon.sessions.list(Wanted())).sessions
+        subscriber.sessions_changed([row, replace(row, session="t", cwd="/q")], [])
+        told = await client.receive()
+        assert told["method"] == "sessions/didChange"
+        assert [one["session"] for one in told["params"]["sessions"]] == ["s"]
+        subscriber.sessions_changed([], ["/gone.jsonl"])
+        assert (await client.receive())["params"] == {"sessions": [], "gone": ["/gone.jsonl"]}
+        assert (await client.call("session/list", {}))["sessions"]
+    with anyio.fail_after(5):
+        while daemon.sessions.list_subscribers:
+            await anyio.sleep(0.01)
 
 
 async def test_tree_and_entries(daemon: Running) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from pisessiond.core.errors import NotASession
 from pisessiond.service.errors import ReadOnly
+from pisessiond.service.listing import Wanted
 from pisessiond.service.open_session import OpenSession
 from tests.support.corpus import SAMPLES, Sample
 from tests.support.differences import DIFFERENCES
@@ -58,7 +59,7 @@ async def look_at(session: OpenSession) -> None:
 async def test_opening_listing_and_checking_change_nothing(house: House) -> None:
     files = {copied(house, sample): sample for sample in SAMPLES}
     before = {path: state(path) for path in files}
-    await house.sessions.list(cwd=None, query=None, limit=1_000, cursor=None)
+    await house.sessions.list(Wanted(limit=1_000))
     opened = 0
     for path in files:
         try:
@@ -67,7 +68,7 @@ async def test_opening_listing_and_checking_change_nothing(house: House) -> None
             continue
         opened += 1
         await look_at(session)
-    await house.sessions.list(cwd=house.cwd, query="a", limit=1_000, cursor=None)
+    await house.sessions.list(Wanted(cwd=house.cwd, query="a", limit=1_000))
     await house.sessions.aclose()
     assert opened > len(files) // 2
     assert {path: state(path) for path in files} == before

@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
+from pisessiond.core.dates import iso_from_ms
 from pisessiond.core.errors import NotASession
 from pisessiond.service.errors import (
     AmbiguousSession,
@@ -15,15 +16,15 @@ from pisessiond.service.errors import (
     SessionNotFound,
     Unreadable,
 )
+from pisessiond.service.listing import Wanted
 from pisessiond.service.types import ListedSession
-from tests.support.service import ME, House, Listener, answer, service, user
+from tests.support.service import ME, START_MS, House, Listener, answer, service, user
 
 pytestmark = pytest.mark.anyio
 
 
 async def listed(house: House, **wanted: Any) -> list[ListedSession]:
-    given: dict[str, Any] = {"cwd": None, "query": None, "limit": 100, "cursor": None}
-    return (await house.sessions.list(**{**given, **wanted}))[0]
+    return list((await house.sessions.list(Wanted(**{"limit": 100, **wanted}))).sessions)
 
 
 def aged(path: Path, seconds: int) -> Path:
@@ -150,7 +151,7 @@ async def test_the_list_tells_of_files_and_of_what_is_not_saved(house: House) ->
     ]
     assert [one.first_message for one in found] == ["unsaved", "other", "find me"]
     assert (found[2].messages, found[1].parent_session) == (2, "/p")
-    assert found[2].modified == "1970-01-01T00:00:10.000Z"
+    assert found[2].modified == iso_from_ms(START_MS)
     assert [one.session for one in await listed(house, query="FIND s1")] == ["s1"]
     assert await listed(house, cwd="/elsewhere") == []
 
@@ -167,13 +168,13 @@ async def test_the_list_comes_page_by_page(house: House) -> None:
     await house.create()
     found, cursor = [], None
     while True:
-        page, cursor = await house.sessions.list(cwd=None, query=None, limit=2, cursor=cursor)
-        found += [one.session for one in page]
-        if cursor is None:
+        page = await house.sessions.list(Wanted(limit=2, cursor=cursor))
+        found += [one.session for one in page.sessions]
+        if (cursor := page.cursor) is None:
             break
     assert found == ["session-1", "s0", "s1", "s2", "s3", "s4"]
     with pytest.raises(InvalidRequest):
-        await house.sessions.list(cwd=None, query=None, limit=2, cursor="x")
+        await house.sessions.list(Wanted(cursor="x"))
 
 
 # Making

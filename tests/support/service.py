@@ -17,6 +17,8 @@ from pisessiond.service.open_session import OpenSession
 from pisessiond.service.places import Places
 from pisessiond.service.sessions import Sessions, Stores, open_sessions
 from pisessiond.service.types import Change, EntryId, Origin, SessionChange
+from pisessiond.storage.catalogue import CatalogueFile
+from pisessiond.storage.glancing import FolderGlances
 from pisessiond.storage.jsonl import JsonlStore
 from pisessiond.storage.memory import MemoryLog, MemoryStore
 from tests.support.files import FaultyFiles
@@ -226,7 +228,7 @@ async def service(
     files = files or FaultyFiles()
     environment = environment or {}
     places = Places(str(folder / "agent"), str(folder), environment, read_text)
-    stores = Stores(JsonlStore(files), MemoryStore())
+    stores = Stores(JsonlStore(files), MemoryStore(), CatalogueFile(None), FolderGlances())
     with anyio.fail_after(60):
         async with open_sessions(
             stores, places, hand.clock, hand.new_session_id, flush

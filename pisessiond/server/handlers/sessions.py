@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pisessiond.protocol.errors import not_served
 from pisessiond.protocol.lifecycle_models import Nothing
 from pisessiond.protocol.session_models import (
     CloseParams,
@@ -17,6 +16,7 @@ from pisessiond.protocol.session_models import (
     SyncParams,
 )
 from pisessiond.server import conversion
+from pisessiond.service.listing import Wanted
 
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection
@@ -74,14 +74,19 @@ def close(connection: Connection, params: CloseParams) -> Nothing:
 
 async def list_sessions(connection: Connection, params: ListParams) -> ListResult:
     """Sessions on disk and in memory."""
-    if params.watch:
-        raise not_served("watch")
     client = connection.client
-    found, cursor = await connection.state.sessions.list(
-        cwd=params.cwd and client.resolve(params.cwd, "cwd"),
+    cwd = client.resolve(params.cwd, "cwd") if params.cwd else None
+    if params.watch:
+        connection.watch_list(cwd)
+    wanted = Wanted(
+        cwd=cwd,
         query=params.query,
+        name=params.name,
+        is_open=params.open,
+        is_unsaved=params.unsaved,
+        is_live=params.live,
         limit=params.limit,
         cursor=params.cursor,
         session_dir=client.session_dir,
     )
-    return ListResult(sessions=[conversion.listed_session(one) for one in found], cursor=cursor)
+    return conversion.list_result(await connection.state.sessions.list(wanted))
