@@ -15,6 +15,7 @@ from functools import cache
 from typing import Final
 
 from pisessiond.core.search_words import (
+    LONGEST_IDENTIFIER,
     Kind,
     fold,
     fold_with_places,
@@ -118,16 +119,17 @@ class Query:
         folded, places = fold_with_places(text)
         all_found: list[tuple[int, Span]] = []
         for number, (term, pattern) in enumerate(self._patterns):
-            found = 0
-            for match in pattern.finditer(folded):
+            found = at = 0
+            while found < most and (match := pattern.search(folded, at)) is not None:
                 start, end = match.span()
                 span = (start, end) if places is None else (places[start], places[end])
-                if not _stands_alone(term, folded, match.span(), text, span):
-                    continue
-                all_found.append((number, span))
-                found += 1
-                if found == most:
-                    break
+                if _stands_alone(term, folded, match.span(), text, span):
+                    all_found.append((number, span))
+                    found += 1
+                    at = end
+                else:
+                    # What stands alone may overlap with what does not.
+                    at = _next_start(folded, text, places, start + 1)
             if not found:
                 return None
         return sorted(all_found, key=lambda one: one[1])
@@ -146,7 +148,9 @@ def _term(chunk: str) -> Term | None:
         word = _HUMPED_WORD.search(chunk)
         # Folding may have made another word of it, which then has no humps that count.
         is_same = word is not None and word[0].lower() == parts[0][1]
-        humps = tuple(map(str.lower, split_humps(word[0]))) if word and is_same else (parts[0][1],)
+        humps = (parts[0][1],)
+        if word and is_same and len(word[0]) <= LONGEST_IDENTIFIER:
+            humps = tuple(map(str.lower, split_humps(word[0])))
     return Term(tuple(parts), humps)
 
 
@@ -166,6 +170,15 @@ def _stands_alone(term: Term, folded: str, found: Span, text: str, span: Span) -
         and (ends or is_hump(text, last))
         and tuple(map(str.lower, split_humps(stretch))) == term.humps
     )
+
+
+def _next_start(folded: str, text: str, places: list[int] | None, at: int) -> int:
+    """The next place from `at` on where a word or a part of one can begin."""
+    while at < len(folded):
+        if _is_edge(folded, at) or is_hump(text, at if places is None else places[at]):
+            break
+        at += 1
+    return at
 
 
 def _is_edge(folded: str, at: int) -> bool:

@@ -60,8 +60,8 @@ def _message_texts(message: dict[str, Any]) -> Iterator[SearchText]:
     elif role == "toolResult":
         yield SearchText(role, _text(message.get("toolName")) or None, content_text(content, "\n"))
     elif role == "bashExecution":
-        told = (_text(message.get("command")), _text(message.get("output")))
-        yield SearchText(role, "bash", "\n".join(filter(None, told)))
+        both = (_text(message.get("command")), _text(message.get("output")))
+        yield SearchText(role, "bash", "\n".join(filter(None, both)))
     elif role == "system":
         sections = message.get("sections")
         told = [content_text(content, "\n")]

@@ -38,9 +38,14 @@ _STRIPPED: Final = re.compile(
 _PLAIN: Final = str.maketrans("øłđħŧıæœ", "oldhti\0\0") | {ord("æ"): "ae", ord("œ"): "oe"}
 """Letters that look accented and that Unicode does not take apart."""
 
-_ASCII_RUN: Final = re.compile("[\x00-\x7f]+")
+LONGEST_IDENTIFIER: Final = 200
+"""What is longer is some encoding of bytes, whose parts mean nothing."""
+
 _OTHER_RUN: Final = re.compile("[^\x00-\x7f]+")
-_HUMPED: Final = re.compile("[A-Za-z0-9]*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z])[A-Za-z0-9]*")
+# Only from where a word begins, or a long one without humps would be tried from each letter.
+_HUMPED: Final = re.compile(
+    "(?<![A-Za-z0-9])(?=[A-Za-z0-9]*?(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]))[A-Za-z0-9]++"
+)
 _HUMP: Final = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -170,8 +175,9 @@ _spread_short: Final = lru_cache(maxsize=16_384)(_spread)
 
 
 def identifier_parts(text: str) -> str:
-    """The parts of every identifier with humps (`getUserName`); their words, in their order."""
-    return " ".join(" ".join(split_humps(word)) for word in _HUMPED.findall(text))
+    """The parts of every identifier with humps (`getUserName`), in their order."""
+    words = (word for word in _HUMPED.findall(text) if len(word) <= LONGEST_IDENTIFIER)
+    return " ".join(" ".join(split_humps(word)) for word in words)
 
 
 def split_humps(word: str) -> list[str]:

@@ -364,3 +364,67 @@ class Catalogue(Protocol):
 
     def close(self) -> None:
         """Let go of it."""
+
+
+class TextFilter(NamedTuple):
+    """Which texts are wanted beside those with the words; None: all."""
+
+    session: str | None = None
+    """Id of a session, or the path of its file."""
+    path: str | None = None
+    """The path of its file alone."""
+    role: str | None = None
+    tool: str | None = None
+    label: str | None = None
+    """A label that the entry has, in whatever case."""
+    cwd: str | None = None
+    """The folder the session belongs to."""
+    since: int | None = None
+    """Milliseconds since 1970."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedText:
+    """A text that an index names; it may have changed since."""
+
+    path: str
+    session: str | None
+    """The id in the file's header."""
+    cwd: str
+    name: str | None
+    locator: Locator
+    """Where the entry's line was."""
+    entry: Any
+    """The entry's id; None in a file of version 1, where lines have none."""
+    number: int
+    """Which of the entry's texts it is."""
+    role: str
+    tool: str | None
+    time: int | None
+    """Milliseconds since 1970."""
+    copies: tuple[tuple[str | None, str], ...] = ()
+    """The same entry in other files (forks and clones): session ids and paths."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPage:
+    """Texts an index found, the best and newest first."""
+
+    texts: list[IndexedText]
+    last: int
+    """Give it back for the next page, so that what is indexed meanwhile shifts nothing."""
+
+
+class TextSearch(Protocol):
+    """An index over the words of session files. All of it blocks."""
+
+    def find(
+        self, match: str, wanted: TextFilter, *, now: int, last: int | None, start: int, limit: int
+    ) -> IndexPage:
+        """What a query in FTS5's syntax finds; `now` is what recency is counted from."""
+
+    def read_to(self, path: str) -> int:
+        """How far into a file its words are known; 0 when they are not."""
+
+    def pending(self) -> int:
+        """How many session files are known whose words are not, or not all."""

@@ -63,6 +63,9 @@ def stretches(query: str, text: str) -> list[str] | None:
         ("UserName", "getUserName", ["UserName"]),
         ("username", "getUserName", None),
         ("http", "parseHTTPHeader", ["HTTP"]),
+        # One that stands alone behind one that does not, in each other's letters.
+        ("mumu", "zedmuMumu", ["Mumu"]),
+        ("aa", "aaa aa", ["aa"]),
         ("max_size", "self.max_size = 1", ["max_size"]),
         ("max_size", "max size", None),
         ("size", "self.max_size = 1", ["size"]),
