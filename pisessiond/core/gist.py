@@ -13,8 +13,9 @@ and the whole session has to be read (`Facts.tokens` is None).
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -102,6 +103,9 @@ class _Line(msgspec.Struct, gc=False):
     targetId: Any = None  # noqa: N815
 
 
+T = TypeVar("T")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 _decode = msgspec.json.Decoder(_Line).decode
 _decode_any = msgspec.json.Decoder().decode
 _decode_facts = msgspec.json.Decoder(Facts).decode
@@ -188,12 +192,12 @@ class Gist:
     def _take_header(self, header: dict[str, Any]) -> None:
         facts = self.facts
         cwd, created, parent = (header.get(n) for n in ("cwd", "timestamp", "parentSession"))
-        facts.id = header["id"]
-        facts.cwd = cwd if isinstance(cwd, str) else ""
+        facts.id = _sound(header["id"])
+        facts.cwd = _sound(cwd) if isinstance(cwd, str) else ""
         if isinstance(created, str):
-            facts.created, facts.created_ms = created, date_ms(created)
+            facts.created, facts.created_ms = _sound(created), date_ms(created)
         if isinstance(parent, str) and parent:
-            facts.parent = parent
+            facts.parent = _sound(parent)
         facts.version = format_version(header)
 
     # Entries -----------------------------------------------------------------------------------
@@ -221,11 +225,12 @@ class Gist:
                 _Usage(total) if isinstance(usage, dict) else None,
                 message.get("stopReason"),
             )
-        entry_id: Any = value.get("id")
+        entry_id: Any = _sound(value.get("id"))
         made = _Line(str(value.get("type")), "", None, value.get("timestamp"), known)
         made.id = entry_id if is_entry_id(entry_id) else ""
-        parent: Any = value.get("parentId")
-        made.parentId, made.name, made.targetId = parent, value.get("name"), value.get("targetId")
+        parent: Any = _sound(value.get("parentId"))
+        target: Any = _sound(value.get("targetId"))
+        made.parentId, made.name, made.targetId = parent, value.get("name"), target
         self._take(made, line)
 
     def _take(self, one: _Line, line: bytes) -> None:
@@ -238,7 +243,7 @@ class Gist:
             if message is not None:
                 self._take_message(one, message)
         elif one.type == "session_info":
-            facts.name = (trim(one.name) or None) if isinstance(one.name, str) else None
+            facts.name = _sound(trim(one.name)) or None if isinstance(one.name, str) else None
         if one.id:
             facts.entries += 1
         elif facts.version >= 2:
@@ -348,6 +353,13 @@ class Gist:
 
 
 _SAYS_SOMETHING = frozenset({"message", "custom_message", "compaction", "branch_summary"})
+
+
+def _sound(value: T) -> T:
+    """A value, its lone surrogates replaced if it is a text: they can be stored nowhere."""
+    if isinstance(value, str) and not value.isascii():
+        return _SURROGATE.sub("\ufffd", value)  # type: ignore[return-value]
+    return value
 
 
 def _text_of(message: _Message) -> str:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -279,6 +280,8 @@ def test_six_hundred_comings_and_goings_leave_nothing_behind(home: Home) -> None
     def open_files() -> int:
         return len(os.listdir(f"/proc/{pid}/fd"))
 
+    # The folders of sessions are watched a moment after the start.
+    wait_until(lambda: "anon_inode:inotify" in map(os.readlink, glob(f"/proc/{pid}/fd/*")))
     come_and_go(100)
     wait_until(lambda: len(home.status()["clients"]) == 1)
     files, memory = open_files(), home.status()["memory"]["rss"]

@@ -12,12 +12,15 @@ if (process.argv[2] === "bench") {
   const [path, positions] = process.argv.slice(3);
   const measured = await bench({ path, positions: positions ? Number(positions) : undefined });
   process.stdout.write(`${JSON.stringify(measured)}\n`);
+} else if (process.argv[2] === "benchList") {
+  const { benchList } = await import("./oracle/listing.mjs");
+  process.stdout.write(`${JSON.stringify(await benchList())}\n`);
 } else {
   await serve();
 }
 
 async function serve() {
-  const [{ describeOpen }, { describeCore }, positions, { build }, { sessions }, writing] =
+  const [{ describeOpen }, { describeCore }, positions, { build }, { sessions }, writing, listing] =
     await Promise.all([
       import("./oracle/opened.mjs"),
       import("./oracle/core.mjs"),
@@ -25,6 +28,7 @@ async function serve() {
       import("./oracle/build.mjs"),
       import("./oracle/programs.mjs"),
       import("./oracle/writing.mjs"),
+      import("./oracle/listing.mjs"),
     ]);
 
   const operations = {
@@ -38,6 +42,7 @@ async function serve() {
     build,
     glance: writing.glance,
     appendMany: writing.appendMany,
+    list: listing.list,
     /** JSON.parse and JSON.stringify of each text; null where it is no JSON. */
     stringify: ({ texts }) =>
       texts.map((text) => {

@@ -249,6 +249,24 @@ class Pi:
         """Ids of sibling entries (`{id, timestamp}`) in the order of pi's tree."""
         return cast(list[str], self.ask("sort", entries=[dict(one) for one in entries]))
 
+    def list(self, folder: Path, cwd: str | None = None) -> list[Answer]:
+        """What pi's list tells of the files of a folder, of those of `cwd` alone if it is given."""
+        return cast("list[Answer]", self.ask("list", dir=str(folder), **_given(cwd=cwd)))
+
+    @staticmethod
+    def bench_list(agent_dir: Path, *, timeout: float = 600.0) -> dict[str, float]:
+        """How long pi takes to list an agent dir, in a fresh process: `{sessions, ms, rssMb}`."""
+        done = subprocess.run(
+            [str(node_path()), str(ORACLE), "benchList"],
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+            env={"PATH": "/usr/bin:/bin", "PI_CODING_AGENT_DIR": str(agent_dir)},
+        )
+        if done.returncode != 0:
+            raise PiFailed(f"pi's list died: {done.stderr.decode(errors='replace')[-4000:]}")
+        return cast(dict[str, float], json.loads(done.stdout))
+
     @staticmethod
     def bench(path: Path, *, positions: int = 20, timeout: float = 600.0) -> dict[str, float]:
         """How long pi takes over one file, measured in a fresh process.
