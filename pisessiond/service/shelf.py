@@ -135,8 +135,12 @@ class Shelf:
         with self._lock:
             known = self._all()
             gone = [p for p in known if p not in seen and os.path.dirname(p) in real]
+        new = {one[1:]: one for one in seen.values() if one.path not in known}
         for path in gone:
-            if self._glances.file(path) is None:
+            moved = new.get(known[path].seen[1:]) if path in known else None
+            if self._glances.file(path) is not None:
+                continue
+            if moved is None or self._take_moved(moved) is None:
                 self.forget(path)
         return sorted(seen.values(), key=lambda one: (-one.mtime_ns, one.path))
 
@@ -201,6 +205,10 @@ class Shelf:
 
     def parent_of(self, seen: SeenFile) -> str | None:
         """The `parentSession` of a file that has not been read, by its first bytes."""
+        old = self.at(seen.path)
+        if old is not None and old.facts is not None and old.seen.inode == seen.inode:
+            # It grew.
+            return old.facts.parent
         if seen in self._peeked:
             return self._peeked[seen]
         gist = Gist()
@@ -227,7 +235,10 @@ class Shelf:
         if self.is_bad(seen):
             return None
         try:
-            made = self._moved(seen) or self._read(seen, stop)
+            made = self._take_moved(seen)
+            if made is not None:
+                return made
+            made = self._read(seen, stop)
         except NoSuchSession:
             self.forget(seen.path)
             return None
@@ -242,8 +253,8 @@ class Shelf:
         self._keep(made)
         return made
 
-    def _moved(self, seen: SeenFile) -> Known | None:
-        """What is known of a file that had another path."""
+    def _take_moved(self, seen: SeenFile) -> Known | None:
+        """What is known of a file that had another path, from now on under this one."""
         with self._lock:
             known = self._all()
             old = known.get(self._places.get((seen.device, seen.inode), ""))
@@ -252,7 +263,11 @@ class Shelf:
             if self._glances.file(old.seen.path) is not None:
                 return None
             del known[old.seen.path]
-        return Known(seen, old.row._replace(path=seen.path), old.facts)
+            made = Known(seen, old.row._replace(path=seen.path), old.facts)
+            self._keep(made)
+        if made.is_session:
+            self.changed(old.seen.path)
+        return made
 
     def _read(self, seen: SeenFile, stop: Stop) -> Known:
         with self._lock:
