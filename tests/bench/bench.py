@@ -13,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.bench.figures import Table
+from tests.bench.listing import measure_listing
 from tests.bench.load import load_text, measure_load
 from tests.bench.measuring import compare_sizes, measure
 
@@ -26,6 +27,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--appends", type=int, default=400, help="appends measured in a round")
     parser.add_argument("--requests", type=int, default=2_000, help="the same, of a load")
+    parser.add_argument("--files", type=int, default=300, help="sessions of a list")
     parser.add_argument("--json", action="store_true", help="print all values of all rounds")
     options = parser.parse_args()
     tables: list[Table] = []
@@ -38,6 +40,9 @@ def main() -> None:
         tables.append(Table("the largest file beside the smallest", [across]))
         if not options.json:
             print(tables[-1].text().replace("pi 1.6.0", "smallest"), end="\n\n")
+    tables.append(measure_listing(options.files, options.rounds))
+    if not options.json:
+        print(tables[-1].text(), end="\n\n", flush=True)
     tables.append(measure_load(options.rounds, options.requests))
     if not options.json:
         print(load_text(tables[-1]), end="\n\n")
