@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from pisessiond.service.places import Places
     from pisessiond.service.sessions import Sessions
     from pisessiond.storage.base import SessionStore
+    from pisessiond.storage.catalogue import CatalogueFile
     from pisessiond.storage.jsonl_writing import Sync
+    from pisessiond.storage.text_index import TextIndex
 
 _SETTINGS_BYTES = 1 << 20
 """A settings file larger than this is none of pi's."""
@@ -214,13 +216,28 @@ def sessions(places: Places, options: ServeOptions) -> AbstractAsyncContextManag
 
     cache = options.cache_folder
     catalogue = CatalogueFile(f"{cache}/catalogue.sqlite" if cache is not None else None)
+    texts = _text_index(catalogue)
     return open_sessions(
-        Stores(_files(options), MemoryStore(), catalogue, FolderGlances()),
+        Stores(_files(options), MemoryStore(), catalogue, FolderGlances(), texts),
         places,
         _surroundings(options),
         lambda: str(uuid_utils.uuid7()),
         options.flush,
     )
+
+
+def _text_index(catalogue: CatalogueFile) -> TextIndex | None:
+    import sqlite3
+
+    from pisessiond.storage.text_index import TextIndex
+
+    try:
+        return TextIndex(catalogue)
+    except sqlite3.OperationalError as error:
+        import logging
+
+        logging.getLogger(__name__).warning("sessions cannot be searched: %s", error)
+        return None
 
 
 def _files(options: ServeOptions) -> SessionStore:

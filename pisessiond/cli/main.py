@@ -13,6 +13,7 @@ from pisessiond.cli import (
     check_commands,
     daemon_commands,
     local_commands,
+    search_commands,
     view_commands,
 )
 from pisessiond.cli.output import INTERRUPTED, PIPE_BROKEN
@@ -53,6 +54,7 @@ for _command in (
     daemon_commands.doctor,
     local_commands.socket_path,
     view_commands.list_sessions,
+    search_commands.search,
     view_commands.tree,
     view_commands.show,
     act_commands.append,

@@ -28,6 +28,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
     "spine": {"fg": "blue"},
     "role": {"fg": "blue", "bold": True},
     "label": {"fg": "green"},
+    "match": {"fg": "red", "bold": True},
     "leaf": {"bold": True},
     "head": {"bold": True},
     "warn": {"fg": "yellow"},

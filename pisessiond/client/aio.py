@@ -218,6 +218,37 @@ class Client:
         listed: answers.ListResult = await self.call("session/list", params)
         return listed
 
+    async def search(
+        self,
+        query: str,
+        *,
+        session: str | Unset = UNSET,
+        role: str | Unset = UNSET,
+        tool: str | Unset = UNSET,
+        label: str | Unset = UNSET,
+        cwd: str | Unset = UNSET,
+        since: str | Unset = UNSET,
+        limit: int = 20,
+        cursor: str | Unset = UNSET,
+    ) -> answers.SearchResult:
+        """Entries in which all words of the query stand, the best and newest first.
+
+        `session` to `since` (an ISO time) leave out all others.
+        """
+        params = to_wire(
+            query=query,
+            session=session,
+            role=role,
+            tool=tool,
+            label=label,
+            cwd=cwd,
+            since=since,
+            limit=limit,
+            cursor=cursor,
+        )
+        found: answers.SearchResult = await self.call("session/search", params)
+        return found
+
     async def status(self) -> answers.StatusResult:
         """What the daemon is doing."""
         status: answers.StatusResult = await self.call("daemon/status")

@@ -226,6 +226,50 @@ class ListResult(TypedDict):
     unread: int
 
 
+class MatchRange(TypedDict):
+    """A stretch of a snippet."""
+
+    start: int
+    end: int
+
+
+class SearchSnippet(TypedDict):
+    """The piece of a text around what was found."""
+
+    text: str
+    matches: list[MatchRange]
+
+
+class EntryCopy(TypedDict):
+    """The same entry in another file: a fork or a clone."""
+
+    session: str
+    path: str
+
+
+class SearchHit(TypedDict):
+    """A text in which all that was looked for stands."""
+
+    session: str
+    path: str | None
+    cwd: str
+    name: str | None
+    entry: EntryId
+    role: str
+    tool: str | None
+    time: str | None
+    snippet: SearchSnippet
+    copies: list[EntryCopy]
+
+
+class SearchResult(TypedDict):
+    """Some of what was found."""
+
+    hits: list[SearchHit]
+    cursor: str | None
+    pending: int
+
+
 class TreeResult(TypedDict):
     """Nodes in preorder, the active branch first; flat, never nested."""
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from pisessiond.protocol import act_models as act
 from pisessiond.protocol import lifecycle_models as life
 from pisessiond.protocol import notification_models as told
+from pisessiond.protocol import search_models as find
 from pisessiond.protocol import session_models as session
 from pisessiond.protocol import values
 from pisessiond.protocol import view_models as view
@@ -156,6 +157,13 @@ LIST: Final = Method(
     session.ListResult,
     "Sessions on disk and in memory, families of forks by their newest activity.",
 )
+SEARCH: Final = Method(
+    "session/search",
+    "read",
+    find.SearchParams,
+    find.SearchResult,
+    "Words and phrases in all sessions, or some; the best and newest first.",
+)
 TREE: Final = Method(
     "session/tree",
     "read",
@@ -284,6 +292,7 @@ METHODS: Final[dict[str, Method[Any, Any]]] = {
         CLOSE,
         SYNC,
         LIST,
+        SEARCH,
         TREE,
         ENTRIES,
         CONTEXT,

@@ -15,7 +15,7 @@ from pisessiond.protocol.errors import invalid_params
 from pisessiond.protocol.methods import Method
 from pisessiond.protocol.wire import WireModel
 from pisessiond.server.envelope import RawJson
-from pisessiond.server.handlers import acts, context, daemon, lifecycle, sessions, tree
+from pisessiond.server.handlers import acts, context, daemon, lifecycle, search, sessions, tree
 
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection
@@ -72,6 +72,7 @@ _ROWS: Final = (
     _bind(methods.CLOSE, sessions.close),
     _bind(methods.SYNC, sessions.sync),
     _bind(methods.LIST, sessions.list_sessions),
+    _bind(methods.SEARCH, search.search),
     _bind(methods.TREE, tree.tree),
     _bind(methods.ENTRIES, tree.entries),
     _bind(methods.CONTEXT, context.context),

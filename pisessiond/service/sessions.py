@@ -31,11 +31,19 @@ from pisessiond.service.listing import Lister, ListPage, Wanted
 from pisessiond.service.loading import Loaded, load, load_or_begin
 from pisessiond.service.open_session import NewSession, OpenSession
 from pisessiond.service.places import Places
+from pisessiond.service.searching import Searcher, SearchPage, SearchWish
 from pisessiond.service.shelf import Shelf, Stop
 from pisessiond.service.storing import in_worker
 from pisessiond.service.types import Origin
 from pisessiond.service.watching import Watching, WatchState
-from pisessiond.storage.base import NO_NOTE, Catalogue, Glances, SessionLog, SessionStore
+from pisessiond.storage.base import (
+    NO_NOTE,
+    Catalogue,
+    Glances,
+    SessionLog,
+    SessionStore,
+    TextSearch,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +72,8 @@ class Stores:
     catalogue: Catalogue
     """Remembers what session files say."""
     glances: Glances
+    texts: TextSearch | None = None
+    """Knows the words of session files; None where the system has nothing for it."""
 
 
 class Sessions:
@@ -391,6 +401,28 @@ class Sessions:
         finally:
             stop.set()
             self._cataloguing.sessions_changed()
+
+    async def search(self, wish: SearchWish) -> SearchPage:
+        """A page of the entries in which words stand, on disk or not.
+
+        Raises:
+            InvalidRequest: the cursor is none that an answer gave, or nothing can be searched.
+        """
+        if self._stores.texts is None:
+            raise InvalidRequest("query", "cannot be served: Python's SQLite here has no FTS5.")
+        await self.bring_back()
+        searcher = Searcher(
+            self._stores.texts,
+            self._shelf,
+            lambda session_dir: self._lister.folders(None, session_dir),
+            self._stores.jsonl,
+            self._clock.now_iso,
+        )
+        stop, held = Stop(), self.open_sessions
+        try:
+            return await in_worker(lambda: searcher.page(held, wish, stop), abandon=True)
+        finally:
+            stop.set()
 
     def watch_list(self, subscriber: ListSubscriber) -> None:
         """Tell of changes of the list from now on."""

@@ -33,6 +33,18 @@ OPENED: OpenResult = {
     "contextSize": SIZE,
     "problems": [],
 }
+HIT: dict[str, Any] = {
+    "session": "s1",
+    "path": "/srv/demo/s1.jsonl",
+    "cwd": "/srv/demo",
+    "name": "login-fix",
+    "entry": "aaaaaaaa",
+    "role": "user",
+    "tool": None,
+    "time": "2026-11-12T14:33:00.000Z",
+    "snippet": {"text": "Fix the login", "matches": [{"start": 8, "end": 13}]},
+    "copies": [],
+}
 STATUS: StatusResult = {
     "pid": 4711,
     "version": "0.1.0",

@@ -100,6 +100,7 @@ def script() -> Script:
         session_stats=samples.STATS,
         session_check={"problems": []},
         session_list={"sessions": [LISTED], "cursor": None},
+        session_search={"hits": [samples.HIT], "cursor": None, "pending": 0},
         daemon_status=samples.STATUS,
         daemon_shutdown={},
     )
@@ -126,6 +127,7 @@ SAYS = {
     "status": (["status"], "process 4711"),
     "stop": (["stop"], "the daemon is stopped"),
     "list": (["list", "--width", "80"], "s1  login-fix"),
+    "search": (["search", "login", "--width", "80"], "aaaaaaaa  login-fix\n    Fix the login"),
     "tree": (["tree", "s1", "--width", "80"], "┃ » Fix the login test"),
     "tree-ascii": (["tree", "s1", "--ascii"], ": < [green] Done"),
     "show": (["show", "s1"], "user · aaaaaaaa\n  Fix it"),
@@ -169,6 +171,11 @@ SENT: dict[str, tuple[list[str], str, dict[str, Any]]] = {
     "path": (["stats", "some.jsonl"], "session/open", {"path": "some.jsonl"}),
     "latest": (["check"], "session/open", {"latest": {"cwd": str(Path.cwd())}}),
     "id": (["check", "s1"], "session/open", {"session": "s1"}),
+    "search": (
+        ["search", "two", '"a phrase"', "--role", "user", "--since", "2026-11-01"],
+        "session/search",
+        {"query": 'two "a phrase"', "role": "user", "since": "2026-11-01", "limit": 20},
+    ),
     "filter": (["tree", "s1", "--filter", "all"], "session/tree", {"filter": "all"}),
     "base": (["label", "s1", "a", "x", "--base-leaf", "b"], "session/label", {"baseLeaf": "b"}),
     "clear": (["label", "s1", "a", "--clear"], "session/label", {"label": None}),

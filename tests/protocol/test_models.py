@@ -52,7 +52,10 @@ def test_a_mutation_refuses_what_it_does_not_know(name: str, misspelt: str) -> N
 
 @pytest.mark.parametrize("method", [m for m in METHODS.values() if m.kind == "read"])
 def test_a_read_ignores_what_it_does_not_know(method: methods.Method[Any, Any]) -> None:
-    needed = {"path": "/x"} if method is methods.OPEN else {"session": "s"}
+    needed = {
+        "session/open": {"path": "/x"},
+        "session/search": {"query": "x"},
+    }.get(method.name, {"session": "s"})
     take(method, {**needed, "newMember": 1})
 
 

@@ -10,10 +10,12 @@ import msgspec
 
 from pisessiond.core.errors import EntryNotFound, NotASession
 from pisessiond.core.problems import Problem
+from pisessiond.core.snippets import Snippet
 from pisessiond.service.cataloguing import ListSubscriber
 from pisessiond.service.errors import LeafMoved, SessionExists, SessionNotFound
 from pisessiond.service.listing import ListPage, Wanted
 from pisessiond.service.places import Folder
+from pisessiond.service.searching import SearchHit, SearchPage, SearchWish
 from pisessiond.service.types import (
     Appended,
     Change,
@@ -426,6 +428,22 @@ class FakeSessions:
             for one in self.by_handle.values()
         ]
         return ListPage(tuple(rows[: wanted.limit]), None, (Folder("/sessions", False),), 0)
+
+    async def search(self, wish: SearchWish) -> SearchPage:
+        self.asked.append({"search": wish})
+        hit = SearchHit(
+            session="s",
+            path="/p/s.jsonl",
+            cwd="/p",
+            name="name",
+            entry=7,
+            role="user",
+            tool=None,
+            time=None,
+            snippet=Snippet("a word", ((2, 6),)),
+            copies=(("t", "/p/t.jsonl"),),
+        )
+        return SearchPage([hit], "next", 3)
 
     @property
     def open_sessions(self) -> Sequence[FakeSession]:

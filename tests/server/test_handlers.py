@@ -89,6 +89,23 @@ async def test_creating_what_exists_is_refused(daemon: Running) -> None:
         assert error["data"] == {"kind": "SessionExists"}
 
 
+async def test_search(daemon: Running) -> None:
+    async with daemon.client(cwd="/base") as client:
+        params = {"query": "word", "cwd": "p", "session": "./s.jsonl", "since": "2026-11-01"}
+        answer = await client.call("session/search", params)
+        assert (answer["cursor"], answer["pending"]) == ("next", 3)
+        (hit,) = answer["hits"]
+        assert hit["snippet"] == {"text": "a word", "matches": [{"start": 2, "end": 6}]}
+        assert hit["entry"] == 7
+        assert hit["copies"] == [{"session": "t", "path": "/p/t.jsonl"}]
+        wish = daemon.sessions.asked[-1]["search"]
+        assert (wish.cwd, wish.session, wish.limit) == ("/base/p", "/base/s.jsonl", 20)
+        assert wish.since == 1_793_491_200_000
+        for name, value in (("since", "soon"), ("query", "x" * 10_001), ("limit", 0)):
+            refused = await client.refused("session/search", {"query": "x", name: value})
+            assert refused["data"]["path"] == name
+
+
 async def test_list(daemon: Running) -> None:
     async with daemon.client() as client:
         answer = await client.call("session/list", {"limit": 5})

@@ -21,6 +21,7 @@ from pisessiond.storage.catalogue import CatalogueFile
 from pisessiond.storage.glancing import FolderGlances
 from pisessiond.storage.jsonl import JsonlStore
 from pisessiond.storage.memory import MemoryLog, MemoryStore
+from pisessiond.storage.text_index import TextIndex
 from tests.support.files import FaultyFiles
 
 Entry = dict[str, Any]
@@ -228,7 +229,9 @@ async def service(
     files = files or FaultyFiles()
     environment = environment or {}
     places = Places(str(folder / "agent"), str(folder), environment, read_text)
-    stores = Stores(JsonlStore(files), MemoryStore(), CatalogueFile(None), FolderGlances())
+    catalogue = CatalogueFile(None)
+    texts = TextIndex(catalogue)
+    stores = Stores(JsonlStore(files), MemoryStore(), catalogue, FolderGlances(), texts)
     with anyio.fail_after(60):
         async with open_sessions(
             stores, places, hand.clock, hand.new_session_id, flush

@@ -1,0 +1,75 @@
+"""The command that looks for words: search."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from pisessiond.cli.output import Output, screen_width
+from pisessiond.cli.remote import examples, given, is_file, remote_command
+from pisessiond.cli.view_commands import width_option
+
+if TYPE_CHECKING:
+    from pisessiond.client.blocking import BlockingClient
+
+
+@click.command(
+    epilog=examples(
+        "pisessiond search login fixture",
+        "pisessiond search '\"clock is naive\"' --role assistant --cwd .",
+        "pisessiond search src/app.py --tool edit --since 2026-11-01",
+        "pisessiond search 検索 --json | jq -r '.hits[].entry'",
+    )
+)
+@click.argument("words", nargs=-1, required=True, metavar="WORD...")
+@click.option("--session", metavar="SESSION", help="Only in this session: a file or an id.")
+@click.option("--role", metavar="ROLE", help="Only what was said by user, assistant, toolResult, …")
+@click.option("--tool", metavar="NAME", help="Only calls and results of this tool.")
+@click.option("--label", metavar="LABEL", help="Only entries with this label.")
+@click.option("--cwd", metavar="DIR", help="Only in sessions of this folder.")
+@click.option("--since", metavar="TIME", help="Only what is not older, such as 2026-11-01.")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 500))
+@click.option("--cursor", metavar="CURSOR", help="Go on where an answer ended.")
+@width_option
+@remote_command
+def search(
+    client: BlockingClient,
+    output: Output,
+    words: tuple[str, ...],
+    session: str | None,
+    role: str | None,
+    tool: str | None,
+    label: str | None,
+    cwd: str | None,
+    since: str | None,
+    limit: int,
+    cursor: str | None,
+    width: int | None,
+) -> None:
+    """Search what was said in all sessions.
+
+    All words must stand in one message or tool call, whatever their case and accents; in double
+    quotes a phrase. The best and newest come first, each with its session, entry, who said it and
+    when.
+    """
+    if session is not None and is_file(session):
+        session = os.path.abspath(session)
+    found = client.search(
+        " ".join(words),
+        session=given(session),
+        role=given(role),
+        tool=given(tool),
+        label=given(label),
+        cwd=given(cwd),
+        since=given(since),
+        limit=limit,
+        cursor=given(cursor),
+    )
+    if output.as_json:
+        output.json(found)
+        return
+    from pisessiond.cli.search_view import search_lines
+
+    output.lines(search_lines(found, screen_width(width), output.paint))
