@@ -117,19 +117,6 @@ def recovery_lines(
             yield f"    another program wrote its file: {clean_line(one['path'] or '')}"
 
 
-def session_lines(
-    sessions: list[answers.ListedSession], width: int, zone: tzinfo | None = None
-) -> Iterator[str]:
-    """The list of sessions, newest first: open or not, day and time, messages, id, name."""
-    for one in sessions:
-        title = clean_line(one["name"] or one["firstMessage"] or "") or "no message yet"
-        time = parse_time(one["modified"], zone)
-        when = f"{format_day(time):>5} {time:%H:%M}" if time else " " * 11
-        mark = "●" if one["open"] else "+" if one["unsaved"] else "○"
-        head = f"{mark} {when} {one['messages']:>6}  {clean_line(one['session'])}  "
-        yield cut(head + title, width)
-
-
 def part_lines(size: answers.ContextSize) -> Iterator[str]:
     """What a context is made of, largest first, estimated."""
     parts = size.get("parts") or {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,36 +35,67 @@ width_option = click.option("--width", type=click.IntRange(12, 10_000), help="Ce
 @click.command(
     "list",
     epilog=examples(
-        "pisessiond list --cwd .",
-        "pisessiond list --query login --json | jq '.sessions[].path'",
+        "pisessiond list",
+        "pisessiond list --all --live",
+        "pisessiond list --all --query login --json | jq '.sessions[].path'",
     ),
 )
-@click.option("--cwd", metavar="DIR", help="Only sessions of this folder.")
+@click.option("--all", "everywhere", is_flag=True, help="Sessions of all folders.")
+@click.option("--cwd", metavar="DIR", help="Sessions of this folder instead of the one you are in.")
+@click.option("--name", metavar="TEXT", help="Only sessions with this text in their name.")
 @click.option("--query", metavar="TEXT", help="Only sessions with this text in name or beginning.")
+@click.option("--open", "is_open", is_flag=True, help="Only sessions that a client has open.")
+@click.option("--live", is_flag=True, help="Only sessions that another program writes to.")
+@click.option("--unsaved", is_flag=True, help="Only sessions with nothing on disk yet.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 500))
 @width_option
 @remote_command
 def list_sessions(
     client: BlockingClient,
     output: Output,
+    everywhere: bool,
     cwd: str | None,
+    name: str | None,
     query: str | None,
+    is_open: bool,
+    live: bool,
+    unsaved: bool,
     limit: int,
     width: int | None,
 ) -> None:
-    """List sessions, newest first.
+    """List the sessions of this folder, or of --all.
 
-    ● is open in a client, ○ is not, + has nothing on disk yet.
+    Families of forks by their newest activity: time of it, messages, size at the end, id, title.
+    ● is open in a client, ○ is not, + has nothing on disk yet, ⑂ is a fork; live is what another
+    program wrote to in the last 15 minutes.
     """
-    answer = client.sessions(cwd=given(cwd), query=given(query), limit=limit)
+    if everywhere and cwd is not None:
+        raise click.UsageError("--all and --cwd cannot be given together")
+    wanted: dict[str, Any] = {
+        "cwd": given(None if everywhere else cwd or os.getcwd()),
+        "name": given(name),
+        "query": given(query),
+        "open": is_open,
+        "live": live,
+        "unsaved": unsaved,
+    }
+    answer = client.sessions(**wanted, limit=limit)
+    # Before all files have been read, an answer may hold fewer than there are.
+    while (cursor := answer["cursor"]) is not None and len(answer["sessions"]) < limit:
+        more = client.sessions(**wanted, limit=limit - len(answer["sessions"]), cursor=cursor)
+        answer = {**more, "sessions": [*answer["sessions"], *more["sessions"]]}
     if output.as_json:
         output.json(answer)
         return
-    from pisessiond.cli.report_view import session_lines
+    from pisessiond.cli.list_view import ASCII_FORK, FORK, folder_lines, list_notes, session_lines
 
-    output.lines(session_lines(answer["sessions"], screen_width(width)))
-    if answer["cursor"] is not None:
-        output.lines(["… more with --limit"])
+    cells = screen_width(width)
+    fork = FORK if can_draw(asked_for_ascii=False) else ASCII_FORK
+    output.lines(session_lines(answer["sessions"], cells, fork=fork))
+    for line in list_notes(answer, is_cut=answer["cursor"] is not None):
+        output.lines([output.paint(line, "dim")])
+    if not answer["sessions"] and not everywhere:
+        output.lines([output.paint(line, "dim") for line in folder_lines(answer)])
 
 
 @click.command(

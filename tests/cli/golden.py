@@ -12,12 +12,12 @@ from typing import Any
 
 from pisessiond.cli.change_view import update_lines
 from pisessiond.cli.entry_view import entry_lines, message_lines
+from pisessiond.cli.list_view import folder_lines, list_notes, session_lines
 from pisessiond.cli.report_view import (
     header_lines,
     part_lines,
     preview_lines,
     problem_lines,
-    session_lines,
     stats_lines,
     status_lines,
 )
@@ -117,6 +117,36 @@ def _reports() -> Iterable[str]:
         "unsaved": True,
     }
     yield from session_lines([listed, other, unsaved], 80, UTC)
+    size = {"tokens": 84_000, "source": "measured"}
+    fork: Any = {
+        **listed,
+        "session": "0192f3c4",
+        "open": 2,
+        "parentSession": "/srv/demo/a.jsonl",
+        "depth": 1,
+        "live": True,
+        "contextSize": size,
+        "fork": {"entry": "a", "preview": "Use an injected clock", "firstMessage": "Try it"},
+    }
+    deeper: Any = {
+        **fork,
+        "session": "0192f3c5",
+        "open": 0,
+        "depth": 2,
+        "live": False,
+        "cwdMissing": True,
+        "contextSize": {**size, "source": "estimated"},
+        "fork": {"entry": None, "preview": None, "firstMessage": None},
+    }
+    answer: Any = {
+        "sessions": [fork, deeper],
+        "cursor": None,
+        "folders": [{"path": "/srv/sessions", "shared": True}],
+        "unread": 2,
+    }
+    yield from session_lines(answer["sessions"], 100, UTC)
+    yield from list_notes(answer, is_cut=True)
+    yield from folder_lines(answer)
     yield from problem_lines(
         [
             {
