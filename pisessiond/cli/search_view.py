@@ -20,7 +20,7 @@ def search_lines(
         yield _head(hit, width, paint, zone)
         yield "    " + _snippet(hit["snippet"], max(width - 4, 8), paint)
     if not found["hits"]:
-        yield "nothing found"
+        yield "nothing found" + (" so far" if found["cursor"] else "")
     if found["cursor"] is not None:
         yield paint(f"… more with --limit, or --cursor {clean_line(found['cursor'])}", "dim")
     if found["pending"]:

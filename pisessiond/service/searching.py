@@ -41,10 +41,12 @@ from pisessiond.storage.errors import StoreError
 CATCH_UP_SECONDS: Final = 0.5
 """So long an answer may wait for what changed to be indexed."""
 
+LOOK_SECONDS: Final = 1.0
+"""So long texts that the index names are read for one answer; it is cut short then."""
+
 _AT_ONCE: Final = 100
-"""Texts that the index is asked for at once."""
-_LOOKED_AT: Final = 1_000
-"""Texts that are read for one answer; it is cut short there, with a cursor."""
+"""Texts that the index is asked for at first; it is asked for more each time."""
+_AT_ONCE_AT_MOST: Final = 5_000
 _IN_MEMORY: Final = 32 << 20
 """Bytes of entries that the index does not know yet and that are gone through, newest first."""
 
@@ -169,7 +171,7 @@ class Searcher:
         held = {one.path: one for one in open_sessions if one.path is not None}
         with _Lines(self._store) as lines:
             wanted = _filter(wish, chosen)
-            is_more = self._add_indexed(hits, query, wanted, cursor, wish.limit, held, lines)
+            is_more = self._add_indexed(hits, query, wanted, cursor, wish.limit, held, lines, stop)
         return SearchPage(hits, str(cursor) if is_more else None, pending)
 
     def _catch_up(self, session_dir: str | None, stop: Stop) -> int:
@@ -209,30 +211,32 @@ class Searcher:
         limit: int,
         held: dict[str, OpenSession],
         lines: _Lines,
+        stop: Stop,
     ) -> bool:
         """Fills up `hits`; whether there may be more."""
-        looked_at = 0
-        while looked_at < _LOOKED_AT:
+        end = time.monotonic() + LOOK_SECONDS
+        at_once = _AT_ONCE
+        while True:
             page = self._index.find(
                 query.index_query,
                 wanted,
                 now=cursor.now,
                 last=cursor.last,
                 start=cursor.indexed,
-                limit=_AT_ONCE,
+                limit=at_once,
             )
             cursor.last = page.last
             for text in page.texts:
-                if len(hits) == limit:
+                if len(hits) == limit or time.monotonic() > end:
                     return True
+                stop.check()
                 cursor.indexed += 1
-                looked_at += 1
                 hit = self._checked(text, query, held.get(text.path), lines)
                 if hit is not None:
                     hits.append(hit)
-            if len(page.texts) < _AT_ONCE:
+            if len(page.texts) < at_once:
                 return False
-        return True
+            at_once = min(at_once * 4, _AT_ONCE_AT_MOST)
 
     @staticmethod
     def _checked(

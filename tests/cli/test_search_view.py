@@ -60,6 +60,7 @@ def test_the_words_are_in_another_look() -> None:
 
 def test_nothing_more_and_not_yet() -> None:
     assert lines({**RESULT, "hits": []}) == ["nothing found"]
+    assert lines({**RESULT, "hits": [], "cursor": "x"})[0] == "nothing found so far"
     assert lines({**RESULT, "cursor": "1.2.3.4", "pending": 2})[2:] == [
         "… more with --limit, or --cursor 1.2.3.4",
         "2 session files still being read; ask again a little later",

@@ -1,5 +1,8 @@
 """Searching: files, open and unsaved sessions, what changed since, pages."""
 
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -7,15 +10,25 @@ import pytest
 
 from pisessiond.core.dates import iso_from_ms
 from pisessiond.service.errors import InvalidRequest
+from pisessiond.service.places import Places
 from pisessiond.service.searching import SearchPage, SearchWish
+from pisessiond.service.sessions import Stores, open_sessions
+from pisessiond.storage.catalogue import CatalogueFile
+from pisessiond.storage.glancing import FolderGlances
+from pisessiond.storage.jsonl import JsonlStore
+from pisessiond.storage.memory import MemoryStore
+from pisessiond.storage.text_index import TextIndex
+from tests.support.files import FaultyFiles
 from tests.support.service import (
     ME,
     START_MS,
+    HandClock,
     House,
     answer,
     entry,
     foreign,
     label,
+    read_text,
     service,
     spell,
     user,
@@ -186,6 +199,79 @@ async def test_names_labels_tools_and_summaries(tmp_path: Path) -> None:
         assert await found(house, "needle", tool="bash") == [("s1", "b")]
         assert {one.name for one in (await search(house, "needle")).hits} == {"needle work"}
         assert await found(house, "hello", label="NEEDLE LABEL") == [("s1", "a")]
+
+
+async def test_an_answer_is_cut_short_after_a_while_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pisessiond.service.searching._AT_ONCE", 10)
+    async with service(tmp_path) as house:
+        house.file(*(user("max size", f"{number:08x}") for number in range(300)))
+        assert await found(house, "max_size") == []
+        monkeypatch.setattr("pisessiond.service.searching.LOOK_SECONDS", -1.0)
+        page = await search(house, "max_size")
+        assert (page.hits, page.cursor is None) == ([], False)
+        monkeypatch.setattr("pisessiond.service.searching.LOOK_SECONDS", 60.0)
+        assert (await search(house, "max_size", cursor=page.cursor)).cursor is None
+
+
+@asynccontextmanager
+async def kept_service(folder: Path, catalogue: Path) -> AsyncIterator[House]:
+    """A service whose catalogue is a file."""
+    hand = HandClock()
+    kept = CatalogueFile(str(catalogue))
+    stores = Stores(JsonlStore(), MemoryStore(), kept, FolderGlances(), TextIndex(kept))
+    places = Places(str(folder / "agent"), str(folder), {}, read_text)
+    async with open_sessions(
+        stores, places, hand.clock, hand.new_session_id, "first-assistant"
+    ) as sessions:
+        yield House(sessions, folder, hand, FaultyFiles())
+
+
+HARM = {
+    "deleted": None,
+    "words": "UPDATE search_words_data SET block = randomblob(length(block))",
+    "texts": "DROP TABLE search_texts",
+    "all words": "DROP TABLE search_words",
+    "files": "DROP TABLE files",
+    "version": "UPDATE about SET version = 77",
+    "part": "UPDATE parts SET version = 77",
+}
+
+
+@pytest.mark.parametrize("harm", HARM)
+@pytest.mark.parametrize("when", ["running", "restarted"])
+async def test_an_index_that_is_gone_or_harmed_is_filled_again(
+    tmp_path: Path, harm: str, when: str
+) -> None:
+    path = tmp_path / "cache" / "catalogue.sqlite"
+
+    def do_harm() -> None:
+        statement = HARM[harm]
+        if statement is None:
+            path.unlink()
+            return
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute(statement)
+            connection.commit()
+
+    async def found_soon(house: House) -> bool:
+        for _ in range(4):
+            if [one.entry for one in (await search(house, "needle")).hits] == ["a"]:
+                return True
+        return False
+
+    async with kept_service(tmp_path, path) as house:
+        house.file(user("needle", "a"), *(user(f"word{n} hay", f"x{n}") for n in range(50)))
+        assert await found_soon(house)
+        if when == "running":
+            do_harm()
+            assert await found_soon(house)
+    if when == "restarted":
+        do_harm()
+    async with kept_service(tmp_path, path) as house:
+        assert await found_soon(house)
+        assert len((await search(house, "hay", limit=100)).hits) == 50
 
 
 async def test_thousands_of_files_pend_rather_than_wait(
