@@ -154,11 +154,12 @@ class Cataloguing:
 
     async def _read(self, found: Sequence[SeenFile], stop: Stop) -> None:
         work = self._work(found, stop)
-        while await in_worker(partial(self._slice, work), abandon=True):
+        has_more = True
+        while has_more:
+            await self._stand_aside()
+            has_more = await in_worker(partial(self._slice, work), abandon=True)
             self._tell.set()
             await anyio.sleep(REST_SECONDS)
-            await self._stand_aside()
-        self._tell.set()
 
     async def _stand_aside(self) -> None:
         """Wait while somebody asks; that ends in a worker, which sets no events here."""

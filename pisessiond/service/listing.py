@@ -12,14 +12,15 @@ import heapq
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from pisessiond.core import kinds
 from pisessiond.core.dates import date_ms, iso_from_ms
 from pisessiond.core.preview import preview
 from pisessiond.service.errors import InvalidRequest
+from pisessiond.service.families import Item, families, newest_ms, preorder, without_strangers
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.places import Folder, Places
 from pisessiond.service.shelf import Known, Shelf, Stop
@@ -62,25 +63,6 @@ class ListPage:
     """Where it was looked."""
     unread: int
     """Files that have not been read yet; the list goes on behind the cursor all the same."""
-
-
-@dataclass(slots=True)
-class _Item:
-    """A session in the list: a file, an open session, or both."""
-
-    key: str
-    """The path, or the handle of one without a file."""
-    parent: str | None
-    bound_ms: float
-    """Its last activity, at most."""
-    seen: SeenFile | None = None
-    known: Known | None = None
-    opened: OpenSession | None = None
-    forks: list[_Item] = field(default_factory=list)
-
-    @property
-    def is_sure(self) -> bool:
-        return self.seen is None or self.known is not None
 
 
 class Lister:
@@ -131,7 +113,7 @@ class Lister:
         with self._shelf.asking():
             folders = self.folders(wanted.cwd, wanted.session_dir)
             items = self._items(open_sessions, folders, wanted)
-            rows, cursor = self._take(_families(items), folders, wanted, after, stop)
+            rows, cursor = self._take(families(items), folders, wanted, after, stop)
         unread = sum(not item.is_sure for item in items.values())
         return ListPage(tuple(rows), cursor, tuple(folders), unread)
 
@@ -146,10 +128,10 @@ class Lister:
             if opened is not None and (opened.is_unsaved or opened.path is None):
                 header = opened.session.header.get("parentSession")
                 parent = self._parent(header if isinstance(header, str) else None)
-                item = _Item(key, parent, _open_ms(opened), opened=opened)
+                item = Item(key, parent, _open_ms(opened), opened=opened)
             elif known is not None and known.is_session and known.facts is not None:
                 parent = self._parent(known.facts.parent)
-                item = _Item(key, parent, _sure_ms(known), known.seen, known, opened)
+                item = Item(key, parent, _sure_ms(known), known.seen, known, opened)
             else:
                 gone.append(key)
                 continue
@@ -170,8 +152,8 @@ class Lister:
 
     def _items(
         self, open_sessions: Sequence[OpenSession], folders: list[Folder], wanted: Wanted
-    ) -> dict[str, _Item]:
-        items: dict[str, _Item] = {}
+    ) -> dict[str, Item]:
+        items: dict[str, Item] = {}
         held = {one.path: one for one in open_sessions if one.path is not None}
         for seen in self._shelf.look(folder.path for folder in folders):
             if self._shelf.is_bad(seen):
@@ -184,18 +166,18 @@ class Lister:
                 continue
             if known is None:
                 parent = self._parent(self._shelf.parent_of(seen))
-                item = _Item(seen.path, parent, _changed_ms(seen), seen, None, opened)
+                item = Item(seen.path, parent, _changed_ms(seen), seen, None, opened)
             else:
                 assert known.facts is not None
                 parent = self._parent(known.facts.parent)
-                item = _Item(seen.path, parent, _sure_ms(known), seen, known, opened)
+                item = Item(seen.path, parent, _sure_ms(known), seen, known, opened)
             items[seen.path] = item
         for one in open_sessions:
             if (one.is_unsaved or one.path is None) and self._is_of(one.session.cwd, wanted.cwd):
                 header = one.session.header.get("parentSession")
                 parent = self._parent(header if isinstance(header, str) else None)
                 key = one.path or one.handle
-                items[key] = _Item(key, parent, _open_ms(one), opened=one)
+                items[key] = Item(key, parent, _open_ms(one), opened=one)
         return items
 
     def _parent(self, path: str | None) -> str | None:
@@ -203,7 +185,7 @@ class Lister:
 
     def _take(
         self,
-        families: list[_Item],
+        roots: list[Item],
         folders: list[Folder],
         wanted: Wanted,
         after: tuple[float, str, str] | None,
@@ -212,15 +194,15 @@ class Lister:
         """The rows behind `after`, and the cursor behind them."""
         began = self._monotonic()
         has_read = False
-        heap = [(-_bound(root), root.key, root) for root in families]
+        heap = [(-newest_ms(root), root.key, root) for root in roots]
         heapq.heapify(heap)
         rows: list[ListedSession] = []
         last: tuple[float, str, str] | None = None
         while heap:
-            bound, key, root = heapq.heappop(heap)
-            if after is not None and (bound, key) < after[:2]:
+            top, key, root = heapq.heappop(heap)
+            if after is not None and (top, key) < after[:2]:
                 continue
-            unsure = [item for item, _ in _preorder(root) if not item.is_sure]
+            unsure = [item for item, _ in preorder(root) if not item.is_sure]
             if unsure:
                 stop.check()
                 if rows and self._monotonic() - began > FIRST_ROWS_SECONDS:
@@ -229,12 +211,12 @@ class Lister:
                     self._read(item, stop)
                 has_read = True
                 # Whoever was no session has left; its forks are roots now.
-                for left in _without_strangers(root):
-                    heapq.heappush(heap, (-_bound(left), left.key, left))
+                for left in without_strangers(root):
+                    heapq.heappush(heap, (-newest_ms(left), left.key, left))
                 continue
             is_late = has_read and self._monotonic() - began > FIRST_ROWS_SECONDS
-            passed = after is None or (bound, key) != after[:2]
-            for item, depth in _preorder(root):
+            passed = after is None or (top, key) != after[:2]
+            for item, depth in preorder(root):
                 if not passed:
                     passed = after is not None and item.key == after[2]
                     continue
@@ -243,10 +225,10 @@ class Lister:
                 if self._is_wanted(item, folders, wanted):
                     self._size(item, is_late=is_late)
                     rows.append(self._describe(item, root.key, depth))
-                    last = (bound, key, item.key)
+                    last = (top, key, item.key)
         return rows, None
 
-    def _read(self, item: _Item, stop: Stop) -> None:
+    def _read(self, item: Item, stop: Stop) -> None:
         assert item.seen is not None
         known = self._shelf.read(item.seen, stop)
         item.known = known
@@ -255,13 +237,13 @@ class Lister:
         else:
             item.bound_ms = _sure_ms(known)
 
-    def _size(self, item: _Item, *, is_late: bool) -> None:
+    def _size(self, item: Item, *, is_late: bool) -> None:
         if item.known is not None and not is_late:
             self._shelf.size(item.known)
 
     # What is wanted ----------------------------------------------------------------------------
 
-    def _is_wanted(self, item: _Item, folders: list[Folder], wanted: Wanted) -> bool:
+    def _is_wanted(self, item: Item, folders: list[Folder], wanted: Wanted) -> bool:
         opened, facts = item.opened, item.known.facts if item.known is not None else None
         is_shared = any(folder.is_shared for folder in folders)
         if facts is not None and is_shared and not self._is_of(facts.cwd, wanted.cwd):
@@ -289,7 +271,14 @@ class Lister:
             return False
         return os.path.normpath(header_cwd) == os.path.normpath(cwd)
 
-    def _last_external(self, item: _Item) -> str | None:
+    def note_ours(self, opened: OpenSession) -> None:
+        """A session leaves memory: what its file holds now is known, whoever wrote it."""
+        if opened.path is not None and not opened.is_unsaved:
+            seen = self._glances.file(opened.path)
+            if seen is not None:
+                self._ours[seen.path] = (seen.mtime_ns, opened.last_external)
+
+    def _last_external(self, item: Item) -> str | None:
         """When another program last wrote to it, as far as is known."""
         opened, seen = item.opened, item.seen
         if opened is not None:
@@ -310,7 +299,7 @@ class Lister:
 
     # Rows --------------------------------------------------------------------------------------
 
-    def _describe(self, item: _Item, root: str, depth: int) -> ListedSession:
+    def _describe(self, item: Item, root: str, depth: int) -> ListedSession:
         if item.known is None and item.opened is not None:
             return self._describe_open(item, item.opened, root, depth)
         known, opened = item.known, item.opened
@@ -345,7 +334,7 @@ class Lister:
         )
 
     def _describe_open(
-        self, item: _Item, opened: OpenSession, root: str, depth: int
+        self, item: Item, opened: OpenSession, root: str, depth: int
     ) -> ListedSession:
         """The row of a session that has no file yet, or never will."""
         session, index = opened.session, opened.session.index
@@ -397,74 +386,6 @@ def _fork_point(opened: OpenSession, users: Sequence[int]) -> ForkPoint:
     )
 
 
-# Families --------------------------------------------------------------------------------------
-
-
-def _families(items: dict[str, _Item]) -> list[_Item]:
-    """The roots, their forks hung below them; a circle of parents is cut at one of its members."""
-    cut: set[str] = set()
-    done: set[str] = set()
-    for item in items.values():
-        path: dict[str, None] = {}
-        at: _Item | None = item
-        while at is not None and at.key not in done and at.key not in path:
-            path[at.key] = None
-            at = items.get(at.parent) if at.parent is not None else None
-        if at is not None and at.key in path:
-            members = list(path)
-            cut.add(min(members[members.index(at.key) :]))
-        done.update(path)
-    roots = []
-    for item in items.values():
-        parent = items.get(item.parent) if item.parent is not None else None
-        if parent is None or item.key in cut:
-            roots.append(item)
-        else:
-            parent.forks.append(item)
-    return roots
-
-
-def _preorder(root: _Item) -> Iterator[tuple[_Item, int]]:
-    """A family, each member before its forks, those by their newest activity; with depths."""
-    waiting = [(root, 0)]
-    while waiting:
-        item, depth = waiting.pop()
-        yield item, depth
-        forks = sorted(item.forks, key=lambda fork: (-_bound(fork), fork.key), reverse=True)
-        waiting.extend((fork, depth + 1) for fork in forks)
-
-
-def _bound(root: _Item) -> float:
-    """The newest activity in a family, at most."""
-    newest = root.bound_ms
-    waiting = list(root.forks)
-    while waiting:
-        item = waiting.pop()
-        newest = max(newest, item.bound_ms)
-        waiting.extend(item.forks)
-    return newest
-
-
-def _without_strangers(root: _Item) -> list[_Item]:
-    """The families that are left of one when files that are no sessions are taken out."""
-    kept = []
-    waiting = [root]
-    while waiting:
-        item = waiting.pop()
-        strangers = [fork for fork in item.forks if _is_stranger(fork)]
-        for stranger in strangers:
-            item.forks.remove(stranger)
-            waiting.append(stranger)
-        waiting.extend(item.forks)
-        if _is_stranger(item):
-            kept += [fork for fork in item.forks if not _is_stranger(fork)]
-    return kept if _is_stranger(root) else [root, *kept]
-
-
-def _is_stranger(item: _Item) -> bool:
-    return item.seen is None and item.opened is None
-
-
 # Times, words, cursors -------------------------------------------------------------------------
 
 
@@ -505,7 +426,7 @@ def _read_cursor(cursor: str | None) -> tuple[float, str, str] | None:
     if cursor is None:
         return None
     try:
-        bound, root, key = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii")))
-        return float(bound), str(root), str(key)
+        at, root, key = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii")))
+        return float(at), str(root), str(key)
     except (ValueError, TypeError) as error:
         raise InvalidRequest("cursor", "is not one that an earlier answer gave.") from error

@@ -370,6 +370,7 @@ class Sessions:
             self.make_room()
 
     def _forget(self, opened: OpenSession) -> None:
+        self._lister.note_ours(opened)
         self._by_handle.pop(opened.handle, None)
         if opened.path is not None and self._by_path.get(opened.path) is opened:
             del self._by_path[opened.path]
