@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -13,6 +14,8 @@ from pisessiond.cli.view_commands import width_option
 
 if TYPE_CHECKING:
     from pisessiond.client.blocking import BlockingClient
+
+PAUSE_SECONDS: Final = 0.2
 
 
 @click.command(
@@ -32,6 +35,14 @@ if TYPE_CHECKING:
 @click.option("--since", metavar="TIME", help="Only what is not older, such as 2026-11-01.")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 500))
 @click.option("--cursor", metavar="CURSOR", help="Go on where an answer ended.")
+@click.option(
+    "--wait",
+    default=10.0,
+    show_default=True,
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="Wait for session files that are still being read.",
+)
 @width_option
 @remote_command
 def search(
@@ -46,6 +57,7 @@ def search(
     since: str | None,
     limit: int,
     cursor: str | None,
+    wait: float,
     width: int | None,
 ) -> None:
     """Search what was said in all sessions.
@@ -56,17 +68,23 @@ def search(
     """
     if session is not None and is_file(session):
         session = os.path.abspath(session)
-    found = client.search(
-        " ".join(words),
-        session=given(session),
-        role=given(role),
-        tool=given(tool),
-        label=given(label),
-        cwd=given(cwd),
-        since=given(since),
-        limit=limit,
-        cursor=given(cursor),
-    )
+    end = time.monotonic() + wait
+    while True:
+        found = client.search(
+            " ".join(words),
+            session=given(session),
+            role=given(role),
+            tool=given(tool),
+            label=given(label),
+            cwd=given(cwd),
+            since=given(since),
+            limit=limit,
+            cursor=given(cursor),
+        )
+        if not found["pending"] or time.monotonic() >= end:
+            break
+        # The daemon reads on in the background; each answer helps it along too.
+        time.sleep(PAUSE_SECONDS)
     if output.as_json:
         output.json(found)
         return

@@ -208,6 +208,19 @@ def test_a_command_sends_what_it_was_given(command: Run, script: Script, name: s
     assert expected.items() <= params.items()
 
 
+def test_search_waits_for_files_that_are_still_being_read(
+    command: Run, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pisessiond.cli.search_commands.PAUSE_SECONDS", 0.01)
+    pending = iter([2, 1, 0])
+    none = {"hits": [], "cursor": None}
+    script.answers["session/search"] = lambda _: {**none, "pending": next(pending)}
+    assert command("search", "login").stdout == "nothing found\n"
+    script.answers["session/search"] = {**none, "pending": 2}
+    told = command("search", "login", "--wait", "0").stdout
+    assert "2 session files still being read" in told
+
+
 def test_an_answer_names_the_model_that_is_chosen(command: Run, script: Script) -> None:
     assert command("append", "s1", "--role", "assistant", "--text", "Hi").exit_code == 0
     message = script.params("session/append")[0]["entries"][0]["message"]

@@ -97,6 +97,14 @@ def _wait_for(socket: str, process: subprocess.Popen[bytes]) -> None:
             time.sleep(0.02)
 
 
+def test_words_lead_to_their_entry(daemon: Daemon) -> None:
+    (hit, *_) = json.loads(daemon.run("search", '"INJECTED clock"', "--json"))["hits"]
+    assert hit["path"] == str(daemon.file.resolve())
+    assert "injected clock" in daemon.run("show", hit["session"], hit["entry"]).lower()
+    assert hit["entry"] in daemon.run("search", "injected", "--session", str(daemon.file))
+    assert daemon.run("search", "injectd") == "nothing found\n"
+
+
 def test_a_session_is_steered_from_the_command_line(daemon: Daemon) -> None:
     file = str(daemon.file)
     drawn = daemon.run("tree", file, "--width", "80")

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pisessiond.core.dates import iso_from_ms
 from pisessiond.core.search_query import Query
@@ -84,7 +86,7 @@ class Shelf:
         self.files: dict[str, list[bytes]] = {}
 
     def feed(self, path: str, entries: Sequence[dict[str, Any]], slices: int = 1) -> None:
-        lines = [json.dumps(one, ensure_ascii=False).encode() for one in entries]
+        lines = [json.dumps(one).encode() for one in entries]
         self.files[path] = lines
         size = sum(map(len, lines)) + len(lines)
         row = CatalogueRow(0, path, 1, 1, size, 1, size, b"", "{}")
@@ -234,6 +236,31 @@ def test_every_word_of_random_sessions_is_found_and_nothing_else(seed: int, shel
         assert shelf.ask(query, since=START + 50_000) == kept([t for t in hits if t.ms >= 50_000])
         assert shelf.ask(query, label="GRUN") == kept([t for t in hits if "Grün" in t.labels])
         assert shelf.ask(query, session="s1") == kept([t for t in hits if t.path == "/s1"])
+
+
+ALPHABET: Final = st.characters(codec=None, categories=None) | st.sampled_from(
+    "aabBC12 ..__-/\\\"'()*:\x00\n日本語한국어ｶﾞกิ🙂👨\u200d\ufe0f\u0301\u093fभéßﬁøŁйё½①\u00ad\ud800"
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.text(ALPHABET, max_size=30), min_size=1, max_size=4), st.data())
+def test_the_index_gives_all_that_reading_everything_gives(texts: list[str], data: Any) -> None:
+    """Of any texts and any piece of them, and words nobody would think of."""
+    shelf = Shelf(None)
+    shelf.feed(
+        "/s", [header("s"), *(message(str(n), "user", text) for n, text in enumerate(texts))]
+    )
+    pieces = []
+    for _ in range(4):
+        text = data.draw(st.sampled_from(texts))
+        first = data.draw(st.integers(0, len(text)))
+        pieces.append(text[first : data.draw(st.integers(first, len(text)))])
+    for query in (*pieces, *(f'"{piece}"' for piece in pieces), " ".join(pieces)):
+        made = Query(query)
+        read = [("/s", str(n)) for n, text in enumerate(texts) if made.find(text) is not None]
+        assert shelf.ask(query) == read
+    shelf.catalogue.close()
 
 
 def test_phrases_keep_the_order_of_their_words(shelf: Shelf) -> None:
