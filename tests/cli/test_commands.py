@@ -213,7 +213,7 @@ def test_search_waits_for_files_that_are_still_being_read(
 ) -> None:
     monkeypatch.setattr("pisessiond.cli.search_commands.PAUSE_SECONDS", 0.01)
     pending = iter([2, 1, 0])
-    none = {"hits": [], "cursor": None}
+    none: dict[str, Any] = {"hits": [], "cursor": None}
     script.answers["session/search"] = lambda _: {**none, "pending": next(pending)}
     assert command("search", "login").stdout == "nothing found\n"
     script.answers["session/search"] = {**none, "pending": 2}
