@@ -2,7 +2,8 @@
 # Sets up what a make target needs, and does nothing when it is there already.
 #
 #   tools/setup.sh         the virtual environment (.venv), from requirements.lock
-#   tools/setup.sh tests   that, and the real pi the tests compare with (tests/pi/node_modules)
+#   tools/setup.sh tests   that, the real pi the tests compare with (tests/pi/node_modules), and
+#                          a browser that looks at exported pages
 #
 # Each part leaves a stamp named by the lock it was made from, so a changed lock remakes it.
 set -euo pipefail
@@ -34,6 +35,7 @@ missing_packages() {
     if [ "$what" = tests ]; then
         command -v node >/dev/null || echo nodejs
         command -v npm >/dev/null || echo npm
+        command -v chromium >/dev/null || echo chromium
     fi
 }
 

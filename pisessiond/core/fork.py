@@ -80,12 +80,12 @@ def _rechained(
             first = index.notes.get(at)
             if first != entry_id and isinstance(first, str | int | float) and first in heirs:
                 values["firstKeptEntryId"] = _text(heirs[first])
-        result.append(_with_members(lines[at], values))
+        result.append(with_members(lines[at], values))
         parent = entry_id
     return result
 
 
-def _with_members(line: bytes, values: dict[str, bytes]) -> bytes:
+def with_members(line: bytes, values: dict[str, bytes]) -> bytes:
     """The line with these members, untouched where it says so already."""
     changed = {}
     for name, value in values.items():

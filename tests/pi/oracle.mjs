@@ -20,7 +20,16 @@ if (process.argv[2] === "bench") {
 }
 
 async function serve() {
-  const [{ describeOpen }, { describeCore }, positions, { build }, { sessions }, writing, listing] =
+  const [
+    { describeOpen },
+    { describeCore },
+    positions,
+    { build },
+    { sessions },
+    writing,
+    listing,
+    exporting,
+  ] =
     await Promise.all([
       import("./oracle/opened.mjs"),
       import("./oracle/core.mjs"),
@@ -29,6 +38,7 @@ async function serve() {
       import("./oracle/programs.mjs"),
       import("./oracle/writing.mjs"),
       import("./oracle/listing.mjs"),
+      import("./oracle/exporting.mjs"),
     ]);
 
   const operations = {
@@ -43,6 +53,8 @@ async function serve() {
     glance: writing.glance,
     appendMany: writing.appendMany,
     list: listing.list,
+    exportBranch: exporting.exportBranch,
+    renderMarkdown: exporting.renderMarkdown,
     /** JSON.parse and JSON.stringify of each text; null where it is no JSON. */
     stringify: ({ texts }) =>
       texts.map((text) => {

@@ -237,6 +237,14 @@ class Pi:
         answer = self.ask("appendMany", path=str(path), count=count, timeout=timeout, **how)
         return cast(Answer, answer)
 
+    def export_branch(self, path: Path, entry_id: str | None = None) -> str:
+        """The JSONL text that pi exports of the branch down to an entry (None: its own leaf)."""
+        return cast(str, self.ask("exportBranch", path=str(path), **_given(id=entry_id)))
+
+    def render_markdown(self, text: str) -> str:
+        """The HTML that pi's own Markdown library makes of a text; it takes nothing out."""
+        return cast(str, self.ask("renderMarkdown", text=text))
+
     def stringify(self, texts: Sequence[str]) -> list[str | None]:
         """`JSON.stringify(JSON.parse(text))` of each; None where it is no JSON."""
         return cast(list[str | None], self.ask("stringify", texts=texts))
