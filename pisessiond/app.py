@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pisessiond.core.anchors import Persist
     from pisessiond.core.flush import FlushRule
+    from pisessiond.core.totals import Totals
     from pisessiond.server.claim import Claim
     from pisessiond.service.held_session import Surroundings
     from pisessiond.service.places import Places
@@ -256,6 +257,7 @@ def _surroundings(options: ServeOptions) -> Surroundings:
     from pisessiond.service.held_session import Surroundings
     from pisessiond.storage.base import NoClaims, NoPlaceNotes
     from pisessiond.storage.claims import FolderClaims
+    from pisessiond.storage.other_files import SystemOtherFiles
     from pisessiond.storage.place_notes import FolderPlaceNotes
     from pisessiond.storage.watch import FolderWatches
 
@@ -269,6 +271,7 @@ def _surroundings(options: ServeOptions) -> Surroundings:
         claims=FolderClaims(claims, f"process {os.getpid()}") if claims else NoClaims(),
         persist=options.persist,
         place_notes=FolderPlaceNotes(notes) if notes else NoPlaceNotes(),
+        other_files=SystemOtherFiles(),
         watches=FolderWatches(),
     )
 
@@ -424,6 +427,51 @@ def discard_recovery(folder: str, file: str) -> bool:
     from pisessiond.storage.recovery import RecoveryFolder
 
     return RecoveryFolder(folder).drop(file)
+
+
+def totals(
+    agent_dir: str | None, cwd: str | None, progress: Callable[[int, int], None]
+) -> dict[str, Any]:
+    """What all sessions used, or those of one folder; days are the reader's."""
+    from pisessiond.service.totalling import all_paths, total_files
+    from pisessiond.storage.jsonl import JsonlStore
+
+    store, places = JsonlStore(), session_places(agent_dir)
+    found = total_files(
+        store,
+        all_paths(store, places, os.getcwd(), None),
+        _local_day,
+        cwd=cwd,
+        progress=progress,
+    )
+    return {
+        "sessions": found.sessions,
+        "answers": found.answers,
+        "shared": found.shared,
+        **_sums(found.all),
+        "models": [{"model": key, **_sums(part)} for key, part in found.by_model.items()],
+        "projects": [{"cwd": key, **_sums(part)} for key, part in found.by_project.items()],
+        "days": [{"day": key, **_sums(part)} for key, part in sorted(found.by_day.items())],
+    }
+
+
+def _sums(total: Totals) -> dict[str, Any]:
+    tokens = {
+        "input": int(total.input),
+        "output": int(total.output),
+        "cacheRead": int(total.cache_read),
+        "cacheWrite": int(total.cache_write),
+    }
+    return {"tokens": tokens, "cost": total.cost}
+
+
+def _local_day(time_text: str) -> str:
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(time_text).astimezone().date().isoformat()
+    except (ValueError, OverflowError):
+        return "unknown"
 
 
 def schema() -> dict[str, Any]:

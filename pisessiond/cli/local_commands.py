@@ -78,3 +78,27 @@ def schema() -> None:
     from pisessiond import app
 
     Output(as_json=True).json(app.schema())
+
+
+@click.command(
+    epilog=examples(
+        'eval "$(pisessiond completion bash)"            # in ~/.bashrc',
+        'eval "$(pisessiond completion zsh)"             # in ~/.zshrc, after compinit',
+        "pisessiond completion fish > ~/.config/fish/completions/pisessiond.fish",
+    )
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print what makes a shell complete commands and options.
+
+    Bash has to be 4.4 or newer.
+    """
+    from click.shell_completion import get_completion_class
+
+    made = get_completion_class(shell)
+    assert made is not None
+    program = ctx.find_root().command
+    complete = made(program, {}, "pisessiond", "_PISESSIOND_COMPLETE")
+    # Not `source`: that asks the bash of this machine for its version, whoever reads the script.
+    click.echo(complete.source_template % complete.source_vars())

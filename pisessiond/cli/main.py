@@ -12,8 +12,10 @@ from pisessiond.cli import (
     act_commands,
     check_commands,
     daemon_commands,
+    file_commands,
     local_commands,
     search_commands,
+    stats_commands,
     view_commands,
 )
 from pisessiond.cli.output import INTERRUPTED, PIPE_BROKEN
@@ -66,13 +68,17 @@ for _command in (
     act_commands.rename,
     act_commands.edit_context,
     view_commands.context,
-    view_commands.stats,
+    stats_commands.stats,
     view_commands.follow,
+    file_commands.export,
+    file_commands.import_file,
+    file_commands.delete,
     daemon_commands.call,
     check_commands.check,
     check_commands.recover,
     local_commands.inspect,
     local_commands.schema,
+    local_commands.completion,
 ):
     cli.add_command(_command)
 

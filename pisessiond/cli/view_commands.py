@@ -1,4 +1,4 @@
-"""Commands that look: list, tree, show, context, stats, follow."""
+"""Commands that look: list, tree, show, context, follow."""
 
 from __future__ import annotations
 
@@ -217,28 +217,6 @@ def context(
     if answer["omitted"]:
         left_out = count(len(answer["omitted"]), "entry gives", "entries give")
         output.lines([output.paint(f"{left_out} no message here", "dim")])
-
-
-@click.command(
-    epilog=examples(
-        "pisessiond stats",
-        "pisessiond stats session.jsonl --json | jq .file.cost",
-    )
-)
-@latest_argument
-@remote_command
-def stats(client: BlockingClient, output: Output, session: str) -> None:
-    """Count messages, tokens and cost.
-
-    Of the active branch and of the whole file.
-    """
-    answer = open_session(client, session).stats()
-    if output.as_json:
-        output.json(answer)
-        return
-    from pisessiond.cli.report_view import stats_lines
-
-    output.lines(stats_lines(answer))
 
 
 @click.command(

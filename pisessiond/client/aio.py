@@ -249,6 +249,38 @@ class Client:
         found: answers.SearchResult = await self.call("session/search", params)
         return found
 
+    async def import_session(
+        self,
+        path: str | Unset = UNSET,
+        *,
+        text: str | Unset = UNSET,
+        id: str | Unset = UNSET,  # noqa: A002
+        new_id: bool = False,
+        cwd: str | Unset = UNSET,
+        request_id: str | Unset = UNSET,
+    ) -> answers.ImportResult:
+        """Copies a session file, or the lines of one, among pi's own; the source is only read."""
+        params = to_wire(
+            path=path, text=text, id=id, new_id=new_id or UNSET, cwd=cwd, request_id=request_id
+        )
+        made: answers.ImportResult = await self.call("session/import", params)
+        return made
+
+    async def delete(
+        self,
+        session: str | Unset = UNSET,
+        *,
+        path: str | Unset = UNSET,
+        discard: bool = False,
+        request_id: str | Unset = UNSET,
+    ) -> answers.DeleteResult:
+        """Moves a session's file to the trash; one that is on no disk goes with `discard` only."""
+        params = to_wire(
+            session=session, path=path, discard=discard or UNSET, request_id=request_id
+        )
+        gone: answers.DeleteResult = await self.call("session/delete", params)
+        return gone
+
     async def status(self) -> answers.StatusResult:
         """What the daemon is doing."""
         status: answers.StatusResult = await self.call("daemon/status")

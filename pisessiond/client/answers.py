@@ -355,6 +355,30 @@ class CheckResult(TypedDict):
     problems: list[Problem]
 
 
+class ExportResult(TypedDict):
+    """The export."""
+
+    rev: int
+    text: NotRequired[str | None]
+    path: NotRequired[str | None]
+    bytes: int
+
+
+class ImportResult(TypedDict):
+    """The copy; it is not opened."""
+
+    session: str
+    path: str
+
+
+class DeleteResult(TypedDict):
+    """The session that is no more."""
+
+    session: str
+    path: str | None
+    trashed: bool
+
+
 class AppendResult(TypedDict):
     """The entries are on disk, or held back by the flush rule."""
 

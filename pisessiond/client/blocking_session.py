@@ -323,6 +323,24 @@ class BlockingSession:
         """What in the file could not be taken as it stands."""
         return self._call(answers.CheckResult, "session/check")
 
+    def export(
+        self,
+        format: Literal["jsonl", "markdown", "html"],  # noqa: A002
+        *,
+        entry: EntryId | Unset | None = UNSET,
+        whole: bool = False,
+        path: str | Unset = UNSET,
+    ) -> answers.ExportResult:
+        """A branch as text, or with `path` in a new file; `whole` is the tree, as HTML only."""
+        return self._call(
+            answers.ExportResult,
+            "session/export",
+            format=format,
+            entry=entry,
+            whole=whole or UNSET,
+            path=path,
+        )
+
     def sync(self) -> None:
         """Waits until all that was written before, by pi too, has been sent to this client."""
         self._call(dict, "session/sync")

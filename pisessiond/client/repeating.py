@@ -2,7 +2,8 @@
 
 Nobody knows then whether they were carried out. Questions may be asked twice; of the acts, those
 whose second time changes nothing: an append whose entries have ids, and what sets something to a
-value. A second fork would be a second file.
+value. A second fork would be a second file, and a file that was written or deleted is in the way
+of the second time.
 """
 
 from __future__ import annotations
@@ -12,7 +13,15 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 _NEVER: Final = frozenset(
-    ("session/create", "session/fork", "session/clone", "session/compact", "daemon/shutdown")
+    (
+        "session/create",
+        "session/fork",
+        "session/clone",
+        "session/compact",
+        "session/import",
+        "session/delete",
+        "daemon/shutdown",
+    )
 )
 
 PATIENCE: Final = 30.0
@@ -34,6 +43,8 @@ def may_repeat(method: str, params: dict[str, Any] | None) -> bool:
     if method == "session/navigate":
         # A summary is an entry of its own, and so is a label.
         return not {"summary", "summarize", "label"} & given.keys()
+    if method == "session/export":
+        return "path" not in given
     return method not in _NEVER
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 from pydantic import BaseModel
 
 from pisessiond.protocol import act_models as act
+from pisessiond.protocol import file_models as files
 from pisessiond.protocol import lifecycle_models as life
 from pisessiond.protocol import notification_models as told
 from pisessiond.protocol import search_models as find
@@ -212,6 +213,30 @@ CHECK: Final = Method(
     "What in the file could not be taken as it stands.",
     _READS,
 )
+EXPORT: Final = Method(
+    "session/export",
+    "read",
+    files.ExportParams,
+    files.ExportResult,
+    "A branch as JSONL, Markdown or HTML, or the tree as HTML; as text or into a new file.",
+    (*_READS, "EntryNotFound", "SessionExists", "ReadOnly", "Degraded", "TooLarge"),
+)
+IMPORT: Final = Method(
+    "session/import",
+    "mutation",
+    files.ImportParams,
+    files.ImportResult,
+    "Copies a session file among pi's own; the source is only read.",
+    ("SessionExists", "NotASession", "SessionNotFound", "Unreadable", "ReadOnly", "Degraded"),
+)
+DELETE: Final = Method(
+    "session/delete",
+    "mutation",
+    files.DeleteParams,
+    files.DeleteResult,
+    "Moves a session's file to the trash; whoever has it open gets didReset with reason gone.",
+    (*_LOADS, "Busy", "ReadOnly", "Degraded"),
+)
 APPEND: Final = Method(
     "session/append",
     "mutation",
@@ -299,6 +324,9 @@ METHODS: Final[dict[str, Method[Any, Any]]] = {
         CONTEXT_SIZE,
         STATS,
         CHECK,
+        EXPORT,
+        IMPORT,
+        DELETE,
         APPEND,
         NAVIGATE,
         COMPACT,

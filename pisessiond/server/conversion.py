@@ -59,8 +59,10 @@ def _from_service(error: service.ServiceError) -> RpcError:
             return RpcError("ReadOnly", message, **owner)
         case service.Unreadable():
             return RpcError("Unreadable", message)
-        case service.Degraded():
+        case service.Degraded() | service.NotThrownAway():
             return RpcError("Degraded", message)
+        case service.TooLarge():
+            return RpcError("TooLarge", message)
         case service.FileChanged():
             return RpcError("FileChanged", message)
         case _:

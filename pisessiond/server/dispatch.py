@@ -15,7 +15,16 @@ from pisessiond.protocol.errors import invalid_params
 from pisessiond.protocol.methods import Method
 from pisessiond.protocol.wire import WireModel
 from pisessiond.server.envelope import RawJson
-from pisessiond.server.handlers import acts, context, daemon, lifecycle, search, sessions, tree
+from pisessiond.server.handlers import (
+    acts,
+    context,
+    daemon,
+    files,
+    lifecycle,
+    search,
+    sessions,
+    tree,
+)
 
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection
@@ -79,6 +88,9 @@ _ROWS: Final = (
     _bind(methods.CONTEXT_SIZE, context.context_size),
     _bind(methods.STATS, context.stats),
     _bind(methods.CHECK, context.check),
+    _bind(methods.EXPORT, files.export),
+    _bind(methods.IMPORT, files.import_copy),
+    _bind(methods.DELETE, files.delete),
     _bind(methods.APPEND, acts.append),
     _bind(methods.NAVIGATE, acts.navigate),
     _bind(methods.COMPACT, acts.compact),

@@ -38,6 +38,14 @@ class SessionExists(ServiceError):
         self.what = what
 
 
+class FileExists(SessionExists):
+    """A new file was to be written where something is already."""
+
+    def __init__(self, path: str) -> None:
+        ServiceError.__init__(self, "Something is at this path already; name a new file.")
+        self.what = path
+
+
 class LeafMoved(ServiceError):
     """The caller's `base_leaf` is not where the session stands (compare-and-set)."""
 
@@ -101,6 +109,25 @@ class NotSynced(Degraded):
             f"read-only until it is opened anew.{copy}",
         )
         self.reason = reason
+
+
+class NotThrownAway(ServiceError):
+    """A session's file could not be moved to the trash; it is where it was."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"The session could not be moved to the trash ({reason}) and stays where it is; "
+            "remove its file by hand if it is to go for good."
+        )
+        self.reason = reason
+
+
+class TooLarge(ServiceError):
+    """An answer would be larger than one may be."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"It is larger than {limit >> 20} MiB; name a path to write it to.")
+        self.limit = limit
 
 
 class FileChanged(ServiceError):

@@ -46,7 +46,9 @@ from pisessiond.storage.base import (
     Claim,
     Claims,
     NoClaims,
+    NoOtherFiles,
     NoPlaceNotes,
+    OtherFiles,
     PlaceNotes,
     SessionLog,
     StoredLine,
@@ -85,6 +87,8 @@ class Surroundings:
     """Where the places of old files are kept, which a move must not migrate."""
     rings: RingBudget = field(default_factory=RingBudget)
     """What the deltas kept for all sessions may take together."""
+    other_files: OtherFiles = field(default_factory=NoOtherFiles)
+    """Where exports are written and deleted sessions go."""
     watches: Watches | None = None
     """What tells of changes that other programs make; None: files are looked at when asked for."""
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, Protocol
 
 import anyio
@@ -25,9 +27,11 @@ from pisessiond.core.lines import EntryId
 from pisessiond.core.problems import Problem
 from pisessiond.core.session import Session
 from pisessiond.service import reading
-from pisessiond.service.errors import InvalidRequest, LeafMoved
+from pisessiond.service.errors import FileExists, InvalidRequest, LeafMoved
+from pisessiond.service.exporting import Format, bounded, export_pieces, in_blocks
 from pisessiond.service.nodes import make_nodes, make_size
 from pisessiond.service.session_queue import Plan, SessionQueue
+from pisessiond.service.storing import in_worker
 from pisessiond.service.types import (
     Appended,
     Compacted,
@@ -36,6 +40,7 @@ from pisessiond.service.types import (
     ContextSize,
     Done,
     EntriesPage,
+    Exported,
     Forked,
     Navigated,
     Node,
@@ -43,6 +48,7 @@ from pisessiond.service.types import (
     Stats,
     TreePage,
 )
+from pisessiond.storage.errors import SessionFileExists
 
 BaseLeaf = EntryId | None | UnsetType
 
@@ -352,6 +358,76 @@ class OpenSession(SessionQueue):
             handle, path, unsaved = await self.nursery.begin(new)
         self.tell_fork(handle, path, origin)
         return Forked(handle, path, unsaved, text, self.rev)
+
+    # Exports and the end -----------------------------------------------------------------------
+
+    async def export(
+        self,
+        kind: Format,
+        *,
+        entry: EntryId | UnsetType | None,
+        whole: bool,
+        path: str | None,
+    ) -> Exported:
+        """The branch down to an entry (UNSET: the leaf), or all of it, as text or to a new file.
+
+        Raises:
+            EntryNotFound: the entry is not there.
+            InvalidRequest: the whole of it is asked for in a form that holds one branch.
+            TooLarge: it is too much for an answer and no path is given.
+            FileExists: something is at the path.
+        """
+        if whole and kind != "html":
+            raise InvalidRequest("whole", "only html holds a whole tree; the others hold a branch.")
+        if kind != "jsonl":
+            await self.sized()
+        end = self.leaf if entry is UNSET else entry
+        rev, now = self.rev, self.clock.now_iso()
+        is_wanted = True
+
+        def make(session: Session) -> Exported:
+            row = session.row_of(end)
+            cwd = session.cwd if isinstance(session.cwd, str) else os.path.dirname(self.path or "/")
+            pieces = export_pieces(session, row, kind, whole=whole, timestamp=now, cwd=cwd)
+            if path is None:
+                text = bounded(pieces)
+                return Exported(rev, text, None, len(text.encode("utf-8", "surrogatepass")))
+            try:
+                blocks = in_blocks(pieces, lambda: is_wanted)
+                size = self.clock.other_files.write_new(path, blocks)
+            except SessionFileExists as error:
+                raise FileExists(path) from error
+            return Exported(rev, None, path, size)
+
+        try:
+            return await self.ask(make)
+        finally:
+            is_wanted = False
+
+    async def delete(self, *, discard: bool, origin: Origin) -> bool:
+        """Move the file to the trash; whether there was one. Subscribers are told it is gone.
+
+        Raises:
+            InvalidRequest: it is on no disk, and it was not said that it may be lost.
+            NotThrownAway: there is no trash for it; nothing has changed.
+            ReadOnly: another process of ours writes to it.
+            Busy: a long operation runs.
+        """
+        has_file = self.path is not None and not self.is_unsaved
+        if not has_file and not discard:
+            raise InvalidRequest("discard", "it is on no disk and would be lost; say true.")
+        with anyio.CancelScope(shield=True), self.operation("delete", origin.client):
+            async with self.changing:
+                has_file = self.path is not None and not self.is_unsaved
+                if has_file:
+                    await self.claim_file()
+                    await in_worker(partial(self.clock.other_files.throw_away, self.path or ""))
+                else:
+                    await in_worker(self.log.discard)
+                self.is_gone = True
+                self.has_unkept_place = False
+                self.news.reset("gone")
+        return has_file
 
     # Questions ---------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from pisessiond.core.index import NONE
 from pisessiond.core.lines import Head, read_line
 from pisessiond.service.cataloguing import Cataloguing, ListSubscriber
 from pisessiond.service.errors import (
+    AmbiguousSession,
     FileChanged,
     InvalidRequest,
     SessionExists,
@@ -27,6 +28,7 @@ from pisessiond.service.errors import (
 )
 from pisessiond.service.finding import Finder
 from pisessiond.service.held_session import Surroundings
+from pisessiond.service.importing import Copy, copy_of, lines_of_file, lines_of_text
 from pisessiond.service.listing import Lister, ListPage, Wanted
 from pisessiond.service.loading import Loaded, load, load_or_begin
 from pisessiond.service.open_session import NewSession, OpenSession
@@ -34,7 +36,7 @@ from pisessiond.service.places import Places
 from pisessiond.service.searching import Searcher, SearchPage, SearchWish
 from pisessiond.service.shelf import Shelf, Stop
 from pisessiond.service.storing import in_worker
-from pisessiond.service.types import Origin
+from pisessiond.service.types import Deleted, Imported, Origin
 from pisessiond.service.watching import Watching, WatchState
 from pisessiond.storage.base import (
     NO_NOTE,
@@ -262,6 +264,80 @@ class Sessions:
                 continue
             self._hold(loaded)
             logger.info("an unsaved session was brought back")
+
+    async def import_copy(
+        self,
+        *,
+        path: str | None,
+        text: str | None,
+        session_id: str | None,
+        cwd: str | None,
+        home_cwd: str,
+        session_dir: str | None = None,
+    ) -> Imported:
+        """Copy a session file, or a session that came as text, among pi's own.
+
+        Args:
+            path: the source file, which is only read; or None with `text`.
+            text: the lines themselves.
+            session_id: the new id; None keeps the session's own, "" makes one.
+            cwd: the folder it is to belong to; None keeps the session's own.
+            home_cwd: the folder of one whose header names none.
+            session_dir: the client's own session folder.
+
+        Raises:
+            SessionExists: a session has the id already.
+            NotASession: the source is none.
+            InvalidRequest: the id is not one that pi takes.
+        """
+        if session_id == "":
+            session_id = self._new_session_id()
+        now = self._clock.now_iso()
+        await self.bring_back()
+
+        def prepare() -> tuple[Copy, str]:
+            store = self._stores.jsonl
+            lines = lines_of_file(store, path) if path is not None else lines_of_text(text or "")
+            copy = copy_of(lines, session_id=session_id, cwd=cwd)
+            folder = self._places.folder_for(copy.cwd or home_cwd, session_dir).path
+            if self._is_taken(copy.session_id):
+                raise SessionExists(copy.session_id)
+            name = file_name(copy.session_id, copy.timestamp or now)
+            target = os.path.realpath(os.path.join(folder, name))
+            log = store.new(target)
+            log.append(copy.lines)
+            log.close()
+            return copy, target
+
+        with anyio.CancelScope(shield=True):
+            copy, target = await in_worker(prepare)
+        return Imported(copy.session_id, target)
+
+    def _is_taken(self, session_id: str) -> bool:
+        if session_id in self._by_handle:
+            return True
+        try:
+            self._finder.path_of(session_id)
+        except SessionNotFound:
+            return False
+        except AmbiguousSession:
+            return True
+        return True
+
+    async def delete(
+        self, *, session: str | None, path: str | None, discard: bool, origin: Origin
+    ) -> Deleted:
+        """Move a session's file to the trash and let go of it; everyone who has it open is told.
+
+        Raises:
+            SessionNotFound, NotASession: nothing is there, or something else is.
+            InvalidRequest: it is on no disk, and `discard` does not say that it may be lost.
+            NotThrownAway: there is no trash for it; nothing has changed.
+        """
+        opened = await self.open(session=session, path=path)
+        trashed = await opened.delete(discard=discard, origin=origin)
+        self._forget(opened)
+        return Deleted(opened.handle, opened.path, trashed)
 
     def _load(self, path: str) -> Loaded:
         log = self._stores.jsonl.open(path)

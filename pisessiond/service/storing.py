@@ -16,6 +16,7 @@ from pisessiond.service.errors import (
     Degraded,
     FileChanged,
     NotSynced,
+    NotThrownAway,
     ReadOnly,
     SessionExists,
     SessionNotFound,
@@ -102,6 +103,7 @@ def store_failures() -> Iterator[None]:
         ReadOnly: the system does not let us write.
         Degraded: a write failed and was taken back.
         NotSynced: a write may be lost, and no other is taken for now.
+        NotThrownAway: a file could not be moved to the trash.
         FileChanged: what was read is no longer there as it was.
     """
     try:
@@ -120,5 +122,7 @@ def store_failures() -> Iterator[None]:
         raise NotSynced(error.reason, is_kept=error.kept is not None) from error
     except store_errors.Degraded as error:
         raise Degraded(error.reason) from error
+    except store_errors.NotThrownAway as error:
+        raise NotThrownAway(error.reason) from error
     except store_errors.FileChanged as error:
         raise FileChanged(error.reason) from error

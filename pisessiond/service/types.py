@@ -300,6 +300,36 @@ class ForkPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Exported:
+    """An export: as text, or in the new file at `path`."""
+
+    rev: int
+    text: str | None
+    path: str | None
+    size: int
+    """In bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A session file that was copied among pi's own."""
+
+    session: str
+    """Its id."""
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A session that is no more."""
+
+    session: str
+    path: str | None
+    trashed: bool
+    """Whether its file went to the trash; else it had none."""
+
+
+@dataclass(frozen=True, slots=True)
 class ListedSession:
     """One line of the list of sessions."""
 

@@ -11,10 +11,12 @@ hosts will stand behind the same contract: positions are opaque to everyone abov
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, NamedTuple, Protocol
+
+from pisessiond.storage.errors import NotThrownAway, NotWritable
 
 Locator = tuple[int, int]
 
@@ -121,6 +123,9 @@ class SessionLog(Protocol):
             The same as `append`.
         """
 
+    def discard(self) -> None:
+        """Forget what is held and on no disk, wherever else it is kept; nothing follows."""
+
     def close(self) -> None:
         """Give back what the log holds open. It may still be read or written afterwards."""
 
@@ -137,6 +142,38 @@ class SessionLog(Protocol):
 
     def begin_anew(self) -> None:
         """Forget what was read of a stored log that is not what it was; `scan` comes next."""
+
+
+class OtherFiles(Protocol):
+    """Files that are no open sessions: exports, and the user's trash."""
+
+    def write_new(self, path: str, pieces: Iterable[bytes]) -> int:
+        """Write a new file, or leave nothing; how many bytes it has. Blocks.
+
+        Raises:
+            SessionFileExists: something is there.
+            NotWritable, Degraded: it could not be written.
+        """
+
+    def throw_away(self, path: str) -> None:
+        """Move a file to the trash, from where people get it back. Blocks.
+
+        Raises:
+            NoSuchSession: nothing is there.
+            NotThrownAway: there is no trash for it; it stays.
+        """
+
+
+class NoOtherFiles:
+    """For a process that leaves all other files alone."""
+
+    def write_new(self, path: str, pieces: Iterable[bytes]) -> int:
+        del path, pieces
+        raise NotWritable("this process writes no other files")
+
+    def throw_away(self, path: str) -> None:
+        del path
+        raise NotThrownAway("this process has none")
 
 
 class SessionStore(Protocol):

@@ -74,3 +74,11 @@ class CatalogueLost(StoreError):
 
     def __init__(self) -> None:
         super().__init__("The catalogue of sessions failed and is made anew; ask again.")
+
+
+class NotThrownAway(StoreError):
+    """The file could not be moved to the trash; it is where it was."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The file could not be moved to the trash ({reason}); it is untouched.")
+        self.reason = reason

@@ -347,6 +347,9 @@ class JsonlLog(FollowedFile):
             raise refused(error) from error
         self.close()
 
+    def discard(self) -> None:
+        return None
+
     def begin_anew(self) -> None:
         if self._held:
             return

@@ -369,6 +369,10 @@ class RecoveringLog:
     def rewrite(self, lines: Sequence[bytes]) -> None:
         self._inner.rewrite(lines)
 
+    def discard(self) -> None:
+        self._inner.discard()
+        self._recovery.drop()
+
     def close(self) -> None:
         self._inner.close()
         self._recovery.release()

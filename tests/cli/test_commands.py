@@ -99,6 +99,9 @@ def script() -> Script:
         session_entries={"rev": 1, "entries": [ENTRY], "cursor": None},
         session_stats=samples.STATS,
         session_check={"problems": []},
+        session_export={"rev": 1, "text": "# login-fix\n", "bytes": 12},
+        session_import={"session": "s3", "path": "/srv/demo/s3.jsonl"},
+        session_delete={"session": "s1", "path": "/srv/demo/s1.jsonl", "trashed": True},
         session_list={"sessions": [LISTED], "cursor": None},
         session_search={"hits": [samples.HIT], "cursor": None, "pending": 0},
         daemon_status=samples.STATUS,
@@ -145,6 +148,9 @@ SAYS = {
     "context-at": (["context", "s1", "aaaaaaaa"], "context 84k of 200k  42% measured"),
     "stats": (["stats", "s1"], "whole file"),
     "check": (["check", "s1"], "no problems"),
+    "export": (["export", "s1", "--format", "markdown"], "# login-fix"),
+    "import": (["import", "a.jsonl", "--new-id"], "imported · session s3"),
+    "delete": (["delete", "s1", "--yes"], "moved to the trash: login-fix"),
     "call": (["call", "daemon/status"], '"pid": 4711'),
 }
 
@@ -190,6 +196,26 @@ SENT: dict[str, tuple[list[str], str, dict[str, Any]]] = {
         ["edit-context", "s1", "a", "--text", "x"],
         "session/editContext",
         {"replacement": {"content": "x"}},
+    ),
+    "export": (
+        ["export", "s1", "--whole", "--entry", "a"],
+        "session/export",
+        {"format": "html", "whole": True, "entry": "a"},
+    ),
+    "export-to": (
+        ["export", "s1", "--out", "a.md"],
+        "session/export",
+        {"format": "markdown", "path": str(Path.cwd() / "a.md")},
+    ),
+    "import": (
+        ["import", "a.jsonl", "--id", "x", "--cwd", "."],
+        "session/import",
+        {"path": str(Path.cwd() / "a.jsonl"), "id": "x", "cwd": str(Path.cwd())},
+    ),
+    "delete": (
+        ["delete", "s1", "--yes", "--discard"],
+        "session/delete",
+        {"session": "s1", "discard": True},
     ),
     "content": (
         ["edit-context", "s1", "a", "--content", "[]"],

@@ -30,6 +30,8 @@ TYPED: dict[str, Callable[..., Any]] = {
     "session/context": Session.context,
     "session/stats": Session.stats,
     "session/check": Session.check,
+    "session/export": Session.export,
+    "session/import": Client.import_session,
     "session/append": Session.append,
     "session/navigate": Session.navigate,
     "session/compact": Session.compact,
@@ -43,6 +45,7 @@ ELSEWHERE = {
     "initialize", "initialized", "shutdown", "exit", "$/cancelRequest",  # the connection's own
     "daemon/status", "daemon/shutdown",  # no parameters
     "session/open",  # its three ways are told apart by name
+    "session/delete",  # and its two
     "session/contextSize",  # two methods: the leaf's, and some entries'
 }  # fmt: skip
 LEFT_OUT = {("session/list", "watch")}

@@ -28,6 +28,8 @@ def refuse(method: methods.Method[Any, Any], params: dict[str, Any]) -> dict[str
 
 MINIMAL: dict[str, dict[str, Any]] = {
     "session/create": {"cwd": "/p"},
+    "session/import": {"path": "/x"},
+    "session/delete": {"session": "s"},
     "session/append": {"session": "s", "entry": {"type": "custom"}},
     "session/navigate": {"session": "s", "target": None},
     "session/compact": {"session": "s"},
@@ -55,6 +57,7 @@ def test_a_read_ignores_what_it_does_not_know(method: methods.Method[Any, Any]) 
     needed = {
         "session/open": {"path": "/x"},
         "session/search": {"query": "x"},
+        "session/export": {"session": "s", "format": "jsonl"},
     }.get(method.name, {"session": "s"})
     take(method, {**needed, "newMember": 1})
 

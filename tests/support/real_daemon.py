@@ -70,7 +70,7 @@ def real_daemon(*options: str) -> Iterator[RealDaemon]:
             stdin=subprocess.DEVNULL,
         ) as process:
             try:
-                _wait_for(folder / "s", process)
+                wait_for(folder / "s", process)
                 yield RealDaemon(folder, process)
             finally:
                 process.terminate()
@@ -81,7 +81,8 @@ def real_daemon(*options: str) -> Iterator[RealDaemon]:
                     raise
 
 
-def _wait_for(socket: Path, process: subprocess.Popen[bytes]) -> None:
+def wait_for(socket: Path, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a daemon that was started listens."""
     deadline = time.monotonic() + START_SECONDS
     # The socket is bound and listens before its path can be seen.
     while not socket.exists():
