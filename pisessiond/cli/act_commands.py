@@ -353,7 +353,7 @@ def edit_context(
 def _parse_content(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise click.BadParameter(f"this is no JSON: {error}", param_hint="--content") from error
 
 

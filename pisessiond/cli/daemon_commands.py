@@ -104,7 +104,7 @@ def parse_object(text: str, name: str) -> dict[str, Any]:
     """
     try:
         value = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise click.BadParameter(f"this is no JSON: {error}", param_hint=name) from error
     if not isinstance(value, dict):
         raise click.BadParameter("this is no JSON object", param_hint=name)

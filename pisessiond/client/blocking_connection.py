@@ -155,7 +155,10 @@ class BlockingConnection:
     def _take(self, message: dict[str, Any]) -> None:
         method = message.get("method")
         if method is None:
-            if self._asked is not None and message.get("id") == self._asked:
+            # An error without an id is about what the daemon could not read, so about this.
+            is_ours = message.get("id") == self._asked
+            is_ours = is_ours or (message.get("id") is None and "error" in message)
+            if self._asked is not None and is_ours:
                 self._replies.append(message)
         elif "id" in message:
             self._send(framing.refusal(message["id"], method))

@@ -168,10 +168,18 @@ class Connection:
             for arrival in self._arrivals.values():
                 arrival.set()
 
+    def _fail_all(self, error: Any) -> None:
+        """Nobody knows which request the daemon could not read: none may wait for ever."""
+        for reply in self._pending.values():
+            if not reply.done():
+                reply.set_exception(framing.failure_of(error))
+
     def _take(self, message: dict[str, Any]) -> None:
         method = message.get("method")
         if method is None:
             number = message.get("id")
+            if number is None and "error" in message:
+                self._fail_all(message["error"])
             reply = self._pending.get(number) if isinstance(number, int) else None
             if reply is None or reply.done():
                 return

@@ -18,14 +18,25 @@ MAX_MESSAGE = 64 * 1024 * 1024
 """Bytes of a message, the protocol's limit."""
 
 METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
 
 
 def encode_message(message: dict[str, Any]) -> bytes:
     """The frame of one message.
 
     The JSON is plain ASCII, since only so a lone surrogate, which session files do hold, survives.
+
+    Raises:
+        RpcFailure: It holds what JSON has no word for (NaN, Infinity), or is nested too deep.
     """
-    body = json.dumps(message, separators=(",", ":")).encode("ascii")
+    try:
+        body = json.dumps(message, separators=(",", ":"), allow_nan=False).encode("ascii")
+    except (ValueError, RecursionError) as error:
+        reason = (
+            "nested too deep" if isinstance(error, RecursionError) else "no JSON (NaN, Infinity)"
+        )
+        told = {"kind": "InvalidParams", "path": ""}
+        raise RpcFailure(INVALID_PARAMS, f"What was to be sent is {reason}.", told) from error
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 

@@ -52,7 +52,9 @@ def inspect_session(session: Session, opener_cwd: str) -> dict[str, Any]:
         "estimateContextTokens": estimate_context(messages),
         "estimateProjectedContextTokens": _projected_estimate(session, projection),
         "prepareCompaction": {name: _preparation(session, keep) for name, keep in _KEEP.items()},
-        "problems": [asdict(problem) for problem in session.problems],
+        "problems": [
+            {**asdict(problem), "consequence": problem.consequence} for problem in session.problems
+        ],
     }
 
 

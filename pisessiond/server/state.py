@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -45,6 +46,8 @@ class DaemonState:
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     stopping: anyio.Event = field(default_factory=anyio.Event)
     stop_reason: str = ""
+    when_stopping: Callable[[], None] = lambda: None
+    """Called once, when the end begins."""
     arriving: int = 0
     """Connections that were taken and are not served yet."""
     tcp: str | None = None
@@ -92,4 +95,6 @@ class DaemonState:
     def stop(self, reason: str) -> None:
         """Asks the daemon to end; the first reason counts."""
         self.stop_reason = self.stop_reason or reason
+        if not self.stopping.is_set():
+            self.when_stopping()
         self.stopping.set()

@@ -109,11 +109,13 @@ class Shelf:
     @contextmanager
     def asking(self) -> Iterator[None]:
         """For somebody who waits: the background stands aside."""
-        self._asking += 1
+        with self._lock:
+            self._asking += 1
         try:
             yield
         finally:
-            self._asking -= 1
+            with self._lock:
+                self._asking -= 1
 
     def close(self) -> None:
         """Let go of the catalogue; what still reads in a worker keeps nothing any more."""

@@ -44,6 +44,8 @@ class Files(Protocol):
 
     def set_times(self, path: str, atime_ns: int, mtime_ns: int) -> None: ...
 
+    def may_write(self, path: str) -> bool: ...
+
     def unlink(self, path: str) -> None: ...
 
     def make_folders(self, path: str) -> None: ...
@@ -95,6 +97,9 @@ class SystemFiles:
 
     def chown(self, descriptor: int, uid: int, gid: int) -> None:
         os.fchown(descriptor, uid, gid)
+
+    def may_write(self, path: str) -> bool:
+        return os.access(path, os.W_OK)
 
     def set_times(self, path: str, atime_ns: int, mtime_ns: int) -> None:
         os.utime(path, ns=(atime_ns, mtime_ns))

@@ -6,6 +6,7 @@ Nothing here writes, keeps what it read, or knows what a line means.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -49,7 +50,10 @@ class Reader:
         self._files = files
         self._path = path
         try:
-            self._descriptor = files.open(path, os.O_RDONLY)
+            # Without O_NONBLOCK a named pipe would be waited for until somebody writes to it.
+            self._descriptor = files.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            if not stat.S_ISREG(files.fstat(self._descriptor).st_mode):
+                raise Unreadable(path, "it is no regular file")
         except FileNotFoundError as error:
             raise NoSuchSession(path) from error
         except OSError as error:
