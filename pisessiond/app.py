@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from pisessiond.storage.jsonl_writing import Sync
     from pisessiond.storage.text_index import TextIndex
 
+_END_SECONDS = 6.0
+"""An orderly end takes less than five; then something does not come back."""
+
 _SETTINGS_BYTES = 1 << 20
 """A settings file larger than this is none of pi's."""
 
@@ -170,6 +173,7 @@ async def _serve_doors(options: ServeOptions, claim: Claim | None) -> int:
 
     async with sessions(places, options) as held:
         daemon = Daemon(held, about)
+        daemon.state.when_stopping = _end_in_time
         if path is None:
             return await daemon.serve_stdio()
         await daemon.serve_socket(Path(path), ready, Doors(claim, listening, inherited, tcp))
@@ -204,6 +208,24 @@ def _listen(options: ServeOptions) -> tuple[str | None, socket.socket | None, bo
             raise
         path = elsewhere(Path(options.address_file))
         return path, bind_private(Path(path)), False
+
+
+def _end_in_time() -> None:
+    """See to it that the process ends, whatever a worker waits for.
+
+    A call to a file system that does not answer cannot be taken back, and Python would wait for it.
+    What was acknowledged is on disk by then.
+    """
+    import logging
+    import threading
+
+    def give_up() -> None:
+        logging.getLogger(__name__).error("a file call did not come back; ending without it")
+        os._exit(1)
+
+    timer = threading.Timer(_END_SECONDS, give_up)
+    timer.daemon = True
+    timer.start()
 
 
 def sessions(places: Places, options: ServeOptions) -> AbstractAsyncContextManager[Sessions]:
@@ -369,6 +391,9 @@ def repair(path: str, out: str) -> dict[str, Any]:
     from pisessiond.service.checking import repair_file
     from pisessiond.storage.jsonl import JsonlStore
 
+    if not os.path.isdir(os.path.dirname(os.path.abspath(out))):
+        # A store makes folders for sessions of its own; here it would make them of a typing error.
+        raise InspectError("NotWritable", f"There is no folder {os.path.dirname(out)!r}; make it.")
     with _file_refusals():
         target = os.path.realpath(out)
         made = repair_file(JsonlStore(), os.path.realpath(path), target, _new_id, _now_iso())
@@ -387,6 +412,13 @@ def recoveries(folder: str) -> list[dict[str, Any]]:
     from pisessiond.service.recovering import describe_lines
     from pisessiond.storage.recovery import RecoveryFolder
 
+    try:
+        os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        reason = f"What is kept cannot be looked at ({error.strerror}); look at its permissions."
+        raise InspectError("Unreadable", reason) from error
     found = []
     for one in RecoveryFolder(folder).look():
         told = describe_lines(one.lines)

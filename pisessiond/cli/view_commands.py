@@ -131,6 +131,8 @@ def tree(
     if output.as_json:
         output.json(answer)
         return
+    if opened.context_size is None:
+        opened.context_size = opened.opened["contextSize"] = opened.size()
     cells = screen_width(width)
     glyphs = UNICODE if can_draw(ascii) else ASCII
     view = TreeView(cells, glyphs, paint=output.paint)

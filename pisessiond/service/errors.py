@@ -86,7 +86,8 @@ class Unreadable(ServiceError):
     """The session is there, but the system does not let the daemon read it."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"The session cannot be read ({reason}); look at its permissions.")
+        step = "look at its permissions" if "ermi" in reason else "name a session file"
+        super().__init__(f"The session cannot be read ({reason}); {step}.")
         self.reason = reason
 
 

@@ -187,6 +187,8 @@ class HeldSession:
         """Why nothing can be written; None when it can."""
         if self.session.is_newer:
             return "a newer pi wrote it; update pisessiond."
+        if not self.log.may_write:
+            return "the system does not let us write to its file; look at its permissions."
         return self.log.refusal
 
     # Subscribing -------------------------------------------------------------------------------

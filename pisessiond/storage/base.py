@@ -70,6 +70,10 @@ class SessionLog(Protocol):
         """Whether what it holds outlives the process, stored or kept elsewhere."""
 
     @property
+    def may_write(self) -> bool:
+        """Whether the system seemed to let us write when the log was scanned."""
+
+    @property
     def refusal(self) -> str | None:
         """Why nothing more is written, in a sentence, until it is scanned anew; None otherwise."""
 

@@ -19,7 +19,8 @@ class Unreadable(StoreError):
     """The session is there, but the system does not let us read it."""
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"The session file cannot be read ({reason}); look at its permissions.")
+        step = "look at its permissions" if "ermi" in reason else "name a session file"
+        super().__init__(f"The session file cannot be read ({reason}); {step}.")
         self.path = path
         self.reason = reason
 

@@ -12,6 +12,7 @@ never mapped: a file that another program truncates must not kill the daemon.
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -62,6 +63,7 @@ class JsonlLog(FollowedFile):
         self._flushed = exists
         self._making = Making(path, world)
         self._refusal: NotSynced | None = None
+        self._may_write = True
         self._unsynced: tuple[int, bytes] | None = None
         """What may not be on disk, and where it is in the file."""
 
@@ -78,6 +80,10 @@ class JsonlLog(FollowedFile):
         return self._flushed
 
     @property
+    def may_write(self) -> bool:
+        return self._may_write
+
+    @property
     def refusal(self) -> str | None:
         return None if self._refusal is None else str(self._refusal)
 
@@ -92,6 +98,7 @@ class JsonlLog(FollowedFile):
         self._known = reader.identity()
         self._sum = Sum()
         self._refusal = None
+        self._may_write = self._files.may_write(self._path)
         self._left.clear()
         if self._known.size == 0:
             self._flushed = False
@@ -122,6 +129,7 @@ class JsonlLog(FollowedFile):
         # After a failed sync the session stands where it stood until all of it is read anew.
         if not self._flushed or self._refusal is not None:
             return []
+        self._may_write = self._files.may_write(self._path)
         return super().look()
 
     def remember(self) -> bool:
@@ -382,11 +390,13 @@ class JsonlStore:
 
     def open(self, path: str) -> JsonlLog:
         try:
-            self._files.stat(path)
+            found = self._files.stat(path)
         except FileNotFoundError as error:
             raise NoSuchSession(path) from error
         except OSError as error:
             raise Unreadable(path, words(error)) from error
+        if not stat.S_ISREG(found.st_mode):
+            raise Unreadable(path, "it is no regular file")
         return JsonlLog(path, self._world, exists=True)
 
     def new(self, path: str | None) -> JsonlLog:
@@ -398,7 +408,16 @@ class JsonlStore:
             entries = list(self._files.scan_folder(folder))
         except OSError:
             return []
-        return [entry.path for entry in entries if entry.name.endswith(".jsonl")]
+        files = [entry for entry in entries if entry.name.endswith(".jsonl") and _is_file(entry)]
+        return [entry.path for entry in files]
+
 
     def bring_back(self) -> list[SessionLog]:
         return []
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a file or leads to one; pipes and devices must not be opened."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False

@@ -34,6 +34,10 @@ class MemoryLog:
         return self._flushed
 
     @property
+    def may_write(self) -> bool:
+        return True
+
+    @property
     def refusal(self) -> str | None:
         return None
 

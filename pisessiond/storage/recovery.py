@@ -326,6 +326,10 @@ class RecoveringLog:
         return True
 
     @property
+    def may_write(self) -> bool:
+        return self._inner.may_write
+
+    @property
     def refusal(self) -> str | None:
         return self._inner.refusal
 

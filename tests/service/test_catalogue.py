@@ -451,13 +451,6 @@ def test_a_crowd_of_other_files_is_passed_over(
     assert caplog.records == []
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is unreadable to root")
-def test_what_may_not_be_read_is_passed_over(desk: Desk) -> None:
-    desk.file("good")
-    desk.file("locked").chmod(0)
-    assert desk.names() == ["good"]
-
-
 def test_a_file_that_cannot_be_read_or_vanishes_is_passed_over(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
