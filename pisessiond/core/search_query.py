@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
 from pisessiond.core.search_words import (
@@ -21,7 +20,6 @@ from pisessiond.core.search_words import (
     fold_with_places,
     is_hump,
     kind_of,
-    marks,
     pairs,
     segments,
     split_humps,
@@ -39,10 +37,9 @@ _HUMPED_WORD: Final = re.compile("[A-Za-z0-9]+")
 Span = tuple[int, int]
 
 
-@cache
-def _gap() -> str:
-    """Whatever may stand between two words of a phrase."""
-    return f"(?:[^\\w{marks()}]|_)++"
+_GAP: Final = r"([\W_]+?)"
+"""Whatever may stand between two words of a phrase. It may hold words that Python's own table of
+characters does not know as such, and symbols; both are looked for in what it matched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +87,7 @@ class Term:
             if kind != "gap":
                 made.append(re.escape(text))
             elif text.isspace():
-                made.append(_gap())
+                made.append(_GAP)
             else:
                 made += [r"\s+" if bit.isspace() else re.escape(bit) for bit in _SPACE.split(text)]
         return "".join(made)
@@ -123,7 +120,8 @@ class Query:
             while found < most and (match := pattern.search(folded, at)) is not None:
                 start, end = match.span()
                 span = (start, end) if places is None else (places[start], places[end])
-                if _stands_alone(term, folded, match.span(), text, span):
+                is_phrase = all(kind_of(one) == "gap" for gap in match.groups() for one in gap)
+                if is_phrase and _stands_alone(term, folded, match.span(), text, span):
                     all_found.append((number, span))
                     found += 1
                     at = end

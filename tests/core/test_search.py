@@ -77,6 +77,11 @@ def stretches(query: str, text: str) -> list[str] | None:
         ("👍", "ok👍!", ["👍"]),
         ("👨\u200d👩\u200d👧", "a 👨\u200d👩\u200d👧 b", ["👨\u200d👩\u200d👧"]),
         ("€", "5 €", ["€"]),
+        ('"ok 👍"', "ok 👍", ["ok 👍"]),
+        ('"ok go"', "ok 👍 go", None),
+        ('"ok भू"', "ok, भू", ["ok, भू"]),
+        # Python 3.11 does not know the last character.
+        ("0¯\U0003134b", "0¯\U0003134b", ["0¯\U0003134b"]),
         # No operators.
         ("cat AND dog", "cat dog", None),
         ("cat NOT dog", "cat not dog", ["cat", "not", "dog"]),
@@ -128,9 +133,10 @@ def test_any_query_can_be_asked_of_any_text(query: str, text: str) -> None:
 
 @given(ANY_TEXT, ANY_TEXT, ANY_TEXT)
 def test_a_text_is_found_by_itself_wherever_it_stands(before: str, text: str, after: str) -> None:
-    quoted = Query(text.replace('"', " "))
-    if quoted.terms:
-        assert quoted.find(f"{before} {text} {after}") is not None
+    text = text.replace('"', " ")
+    for query in (Query(text), Query(f'"{text}"')):
+        if query.terms:
+            assert query.find(f"{before} {text} {after}") is not None
 
 
 @given(ANY_TEXT, ANY_TEXT, st.integers(0, 300))
