@@ -8,7 +8,7 @@ import pytest
 
 from pisessiond.core.dates import date_ms
 from pisessiond.core.preview import clean_line
-from pisessiond.service.listing import Wanted
+from tests.service.test_finding import listed
 from tests.support.corpus import SAMPLES
 from tests.support.pi import Pi
 from tests.support.service import service
@@ -69,7 +69,7 @@ def told_by_pi(info: dict[str, Any]) -> dict[str, Any]:
 
 async def told_by_us(folder: Path) -> dict[str, dict[str, Any]]:
     async with service(folder) as house:
-        page = await house.sessions.list(Wanted(limit=1_000))
+        rows = await listed(house)
     return {
         Path(one.path or "").name: {
             "id": one.session,
@@ -81,7 +81,7 @@ async def told_by_us(folder: Path) -> dict[str, dict[str, Any]]:
             "modified": date_ms(one.modified),
             "parent": one.parent_session,
         }
-        for one in page.sessions
+        for one in rows
     }
 
 

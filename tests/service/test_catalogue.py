@@ -71,7 +71,14 @@ class Desk:
         return self.lister.page([], Wanted(**{"limit": 5_000, **wanted}))
 
     def rows(self, **wanted: Any) -> list[ListedSession]:
-        return list(self.page(**wanted).sessions)
+        """Every row; while files are read, a page may be a short one."""
+        found: list[ListedSession] = []
+        cursor = None
+        while True:
+            page = self.page(**wanted, cursor=cursor)
+            found += page.sessions
+            if (cursor := page.cursor) is None:
+                return found
 
     def names(self, **wanted: Any) -> list[str]:
         return [one.session for one in self.rows(**wanted)]

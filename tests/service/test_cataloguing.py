@@ -12,6 +12,7 @@ from pisessiond.service.listing import Wanted
 from pisessiond.service.types import ListedSession
 from pisessiond.storage.watch import FolderWatches
 from tests.service.test_catalogue import Desk, age, descriptors, said
+from tests.service.test_finding import listed
 from tests.support.service import ME, House, Listener, answer, spell, user
 
 pytestmark = pytest.mark.anyio
@@ -135,7 +136,7 @@ async def test_filters_look_at_what_is_open(house: House) -> None:
     new = await house.create()
 
     async def names(**wanted: bool) -> list[str]:
-        return [one.session for one in (await house.sessions.list(Wanted(**wanted))).sessions]  # type: ignore[arg-type]
+        return [one.session for one in await listed(house, **wanted)]
 
     assert await names(is_open=True) == ["s1"]
     assert await names(is_unsaved=True) == [new.handle]

@@ -24,7 +24,14 @@ pytestmark = pytest.mark.anyio
 
 
 async def listed(house: House, **wanted: Any) -> list[ListedSession]:
-    return list((await house.sessions.list(Wanted(**{"limit": 100, **wanted}))).sessions)
+    """Every row; while files are read, a page may be a short one."""
+    found: list[ListedSession] = []
+    cursor = None
+    while True:
+        page = await house.sessions.list(Wanted(**{"limit": 1_000, **wanted, "cursor": cursor}))
+        found += page.sessions
+        if (cursor := page.cursor) is None:
+            return found
 
 
 def aged(path: Path, seconds: int) -> Path:
