@@ -411,9 +411,9 @@ class JsonlStore:
         files = [entry for entry in entries if entry.name.endswith(".jsonl") and _is_file(entry)]
         return [entry.path for entry in files]
 
-
     def bring_back(self) -> list[SessionLog]:
         return []
+
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
     """Whether it is a file or leads to one; pipes and devices must not be opened."""
