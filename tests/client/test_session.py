@@ -345,3 +345,47 @@ def test_half_a_frame_waits_for_its_other_half() -> None:
             connection.receive("", timeout=0.01)
         right.sendall(b'":{"token": 1}   }')
         assert connection.receive("", timeout=5).params == {"token": 1}
+
+
+UNNUMBERED = {
+    "jsonrpc": "2.0",
+    "id": None,
+    "error": {"code": -32700, "message": "Parse error", "data": {"kind": "ParseError"}},
+}
+
+
+def test_an_error_that_names_no_request_leaves_nobody_waiting() -> None:
+    script = Script(session_rename=lambda _: [UNNUMBERED])
+    with scripted_daemon(script) as path:
+        with blocking.connect(path) as client:
+            session = client.open("s1")
+            with pytest.raises(RpcFailure, match="Parse error"):
+                session.rename("x")
+
+        async def aside() -> None:
+            async with aio.connect(path) as client:
+                session = await client.open("s1")
+                with pytest.raises(RpcFailure, match="Parse error"):
+                    await asyncio.wait_for(session.rename("x"), 5)
+
+        asyncio.run(aside())
+
+
+def _deep() -> Any:
+    nested: Any = []
+    for _ in range(100_000):
+        nested = [nested]
+    return nested
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), _deep()], ids=["NaN", "Infinity", "deep"]
+)
+def test_what_json_cannot_say_is_not_sent(value: Any) -> None:
+    script = Script()
+    with scripted_daemon(script) as path, blocking.connect(path) as client:
+        with pytest.raises(RpcFailure, match="What was to be sent is") as caught:
+            client.call("session/list", {"limit": value})
+        assert caught.value.kind == "InvalidParams"
+        assert client.open("s1").handle == "s1"
+    assert script.params("session/list") == []
