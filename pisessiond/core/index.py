@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -431,10 +431,6 @@ class Index:
             row = parent
             parent = parents[row]
         return row
-
-    def branch_points(self) -> Iterator[int]:
-        """Rows with more than one child."""
-        return iter(self._siblings)
 
     def ancestor_at(self, row: int, depth: int) -> int:
         """The ancestor of `row` (or itself) at `depth`, in logarithmic time."""

@@ -51,7 +51,9 @@ def inspect_session(session: Session, opener_cwd: str) -> dict[str, Any]:
         "name": session.name,
         "estimateContextTokens": estimate_context(messages),
         "estimateProjectedContextTokens": _projected_estimate(session, projection),
-        "prepareCompaction": {name: _preparation(session, keep) for name, keep in _KEEP.items()},
+        "prepareCompaction": {
+            name: _preparation(session, projection, keep) for name, keep in _KEEP.items()
+        },
         "problems": [
             {**asdict(problem), "consequence": problem.consequence} for problem in session.problems
         ],
@@ -121,10 +123,14 @@ def _labels(session: Session) -> dict[str, Any]:
     }
 
 
-def _preparation(session: Session, keep_recent_tokens: int) -> dict[str, Any] | None:
+def _preparation(
+    session: Session, projection: Projection, keep_recent_tokens: int
+) -> dict[str, Any] | None:
     settings = CompactionSettings(keep_recent_tokens=keep_recent_tokens)
     try:
-        return describe_preparation(session.prepare_compaction(session.leaf_as_pi, settings))
+        return describe_preparation(
+            session.prepare_compaction(session.leaf_as_pi, settings, projection)
+        )
     except NothingToCompact:
         return None
 

@@ -341,13 +341,21 @@ class Session:
         """The context size at `row`; every row must have been sized (`measure_rest`)."""
         return self.sizes.at(row)
 
-    def prepare_compaction(self, row: int, settings: CompactionSettings) -> CompactionPreparation:
+    def prepare_compaction(
+        self, row: int, settings: CompactionSettings, projection: Projection | None = None
+    ) -> CompactionPreparation:
         """What compacting at `row` would summarise and keep.
+
+        Args:
+            row: where one stands.
+            settings: how much is kept.
+            projection: the one at `row`, from those who have it; else the branch is read.
 
         Raises:
             NothingToCompact: there is nothing to summarise.
         """
-        projection = self.projection(row)
+        if projection is None:
+            projection = self.projection(row)
         return prepare_compaction(projection.entries, self.size_at(row).tokens, settings)
 
     # Growing -----------------------------------------------------------------------------------

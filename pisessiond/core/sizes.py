@@ -181,10 +181,6 @@ class Sizes:
             return row in self._walked
         return self._deeper(state.compaction, state.edit) in self._corrections
 
-    def usage_at(self, row: int) -> int:
-        """The row of the nearest answer with a measured usage, `row` included; NONE without."""
-        return self._usage[row]
-
     def system_at(self, row: int) -> SystemState:
         """The system message as replayed at `row`."""
         return self._system_at(self._index.state_at(row))

@@ -252,14 +252,14 @@ def prepared(session: Session, row: int) -> CompactionPreparation:
 
 def compaction_preview(session: Session, row: int) -> CompactionPreview:
     """The same in ids and figures, for a person to look at before acting."""
-    preparation = prepared(session, row)
+    projection = session.projection(row)
+    preparation = session.prepare_compaction(row, CompactionSettings(), projection)
     files = compute_file_lists(preparation.file_operations)
     kept = preparation.kept_entry_ids
     kept_rows = {session.row_of(entry_id) for entry_id in kept}
-    projected = session.projection(row).entries
     kept_tokens = sum(
         estimate_tokens(message)
-        for item in projected
+        for item in projection.entries
         if session.row_of(item.entry["id"]) in kept_rows and item.entry.get("type") != "compaction"
         for message in item.messages
         if message.get("role") != "system"

@@ -62,8 +62,6 @@ class Plan:
     value: Any = None
     """What the act answers with, besides rev and leaf."""
     details: dict[str, Any] = field(default_factory=dict)
-    touched: tuple[EntryId, ...] = ()
-    """Older entries whose nodes look different now."""
 
 
 @dataclass(slots=True)

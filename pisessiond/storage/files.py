@@ -50,8 +50,6 @@ class Files(Protocol):
 
     def make_folders(self, path: str) -> None: ...
 
-    def real_path(self, path: str) -> str: ...
-
     def scan_folder(self, path: str) -> Iterator[os.DirEntry[str]]: ...
 
 
@@ -112,9 +110,6 @@ class SystemFiles:
 
     def make_folders(self, path: str) -> None:
         os.makedirs(path, mode=0o755, exist_ok=True)
-
-    def real_path(self, path: str) -> str:
-        return os.path.realpath(path)
 
     def scan_folder(self, path: str) -> Iterator[os.DirEntry[str]]:
         with os.scandir(path) as entries:

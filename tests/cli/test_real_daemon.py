@@ -21,8 +21,9 @@ from pisessiond.cli.entry_view import entry_lines, message_lines
 from pisessiond.cli.tree_view import TreeView
 from pisessiond.client import blocking
 from pisessiond.client.entries import user_message
-from pisessiond.client.errors import NoDaemon, RpcFailure
+from pisessiond.client.errors import RpcFailure
 from pisessiond.client.mirror import Mirror
+from tests.support.real_daemon import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -78,23 +79,11 @@ def daemon() -> Iterator[Daemon]:
         command = [sys.executable, "-m", "pisessiond", *serve, "--log-file", f"{folder}/log"]
         with subprocess.Popen(command, cwd=ROOT) as process:
             try:
-                _wait_for(socket, process)
+                wait_for(Path(socket), process)
                 yield Daemon(socket, file, process)
             finally:
                 process.terminate()
                 process.wait(10)
-
-
-def _wait_for(socket: str, process: subprocess.Popen[bytes]) -> None:
-    patience = time.monotonic() + 10
-    while True:
-        try:
-            with blocking.connect(socket):
-                return
-        except NoDaemon:
-            assert process.poll() is None
-            assert time.monotonic() < patience
-            time.sleep(0.02)
 
 
 def test_words_lead_to_their_entry(daemon: Daemon) -> None:

@@ -4,7 +4,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +14,12 @@ import pytest
 from pisessiond.client import blocking
 from pisessiond.client.blocking import BlockingClient
 from pisessiond.client.blocking_session import BlockingSession
-from pisessiond.client.errors import NoDaemon, RpcFailure
+from pisessiond.client.errors import RpcFailure
 from pisessiond.core.inspection import describe_context
 from tests.support.corpus import CORPUS, SAMPLES, Sample
 from tests.support.differences import DIFFERENCES
 from tests.support.pi import Pi
+from tests.support.real_daemon import wait_for
 from tests.support.seen import named_by_position, open_file, told_by_pi
 
 pytestmark = pytest.mark.slow
@@ -63,24 +63,12 @@ def served() -> Iterator[Served]:
         command = [sys.executable, "-m", "pisessiond", *serve, *log]
         with subprocess.Popen(command, cwd=ROOT) as process:
             try:
-                wait_for(socket, process)
+                wait_for(Path(socket), process)
                 with blocking.connect(socket) as client:
                     yield Served(client, folder)
             finally:
                 process.terminate()
                 process.wait(10)
-
-
-def wait_for(socket: str, process: subprocess.Popen[bytes]) -> None:
-    patience = time.monotonic() + 20
-    while True:
-        try:
-            with blocking.connect(socket):
-                return
-        except NoDaemon:
-            assert process.poll() is None
-            assert time.monotonic() < patience
-            time.sleep(0.02)
 
 
 def children_in(chains: list[Any]) -> Children:
