@@ -22,12 +22,22 @@ LAYERS: Final[dict[str, tuple[str, ...]]] = {
     "core": ("core",),
     "storage": ("storage", "core"),
     # The errors of the stores belong to their contract.
-    "service": ("service", "storage.base", "storage.errors", "core"),
+    "service": (
+        "service",
+        "storage.base",
+        "storage.errors",
+        "summarizers.base",
+        "models.base",
+        "core",
+    ),
+    "models": ("models", "core"),
+    "summarizers": ("summarizers", "models", "core"),
     "protocol": ("protocol",),
-    "server": ("server", "protocol", "service", "core"),
+    # The errors of summarizers belong to their contract.
+    "server": ("server", "protocol", "service", "summarizers.base", "core"),
     "client": ("client", "protocol"),
     "cli": ("cli", "client", "protocol", "app"),
-    "app": ("app", "server", "protocol", "service", "storage", "core"),
+    "app": ("app", "server", "protocol", "service", "summarizers", "models", "storage", "core"),
     "__main__": ("cli",),
     "": (),
 }
@@ -209,6 +219,8 @@ def test_modules_hold_one_idea(capsys: pytest.CaptureFixture[str]) -> None:
     lengths = {
         path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
         for path in PACKAGE.rglob("*.py")
+        # Made from the protocol's models by rule; nobody reads it from top to bottom.
+        if path.name != "answers.py"
     }
     long = {name: lines for name, lines in lengths.items() if lines > LINES_TO_LOOK_AT}
     if long:

@@ -132,6 +132,14 @@ Change: TypeAlias = dict[str, Any]
 """One thing that happened."""
 
 
+class Largest(TypedDict):
+    """One of the entries that take most of the context."""
+
+    entry: EntryId
+    title: str
+    tokens: int
+
+
 class ContextSize(TypedDict):
     """The context size at one entry."""
 
@@ -143,7 +151,28 @@ class ContextSize(TypedDict):
     before: int | None
     window: int | None
     percent: float | None
-    parts: NotRequired[dict[str, int] | None]
+    parts: NotRequired[
+        dict[
+            Literal[
+                "system",
+                "user",
+                "assistant",
+                "thinking",
+                "toolCalls",
+                "toolResults",
+                "images",
+                "summaries",
+            ],
+            int,
+        ]
+        | None
+    ]
+    unexplained: NotRequired[int | None]
+    model: str | None
+    grade: Literal["ok", "warn", "high"]
+    dueAt: int | None
+    due: bool
+    largest: NotRequired[list[Largest] | None]
 
 
 class Problem(TypedDict):
@@ -155,6 +184,20 @@ class Problem(TypedDict):
     line: int | None
     offset: int | None
     entry: EntryId | None
+
+
+class Progress(TypedDict):
+    """Where a compaction or a move with a summary stands."""
+
+    session: str
+    operation: Literal["compact", "summarise", "fork", "navigate"]
+    operationId: str
+    origin: ClientOrigin | Literal["external", "repair"]
+    reason: Literal["manual", "threshold"]
+    state: Literal["begin", "report", "done", "failed", "cancelled"]
+    received: int
+    summarizer: str | None
+    message: NotRequired[str | None]
 
 
 class OpenResult(TypedDict):
@@ -177,6 +220,8 @@ class OpenResult(TypedDict):
     changes: NotRequired[list[Change]]
     contextSize: ContextSize | None
     problems: list[Problem]
+    operation: Progress | None
+    skipBranchPrompt: bool
 
 
 class ForkPoint(TypedDict):
@@ -349,6 +394,51 @@ class StatsResult(TypedDict):
     file: StatsPart
 
 
+class FileLists(TypedDict):
+    """Files by what the tool calls did to them."""
+
+    read: list[str]
+    modified: list[str]
+
+
+class ComparedSide(TypedDict):
+    """One branch since the common ancestor."""
+
+    entries: int
+    turns: int
+    size: ContextSize
+    tokens: TokenTotals
+    cost: float
+    seconds: float
+    files: FileLists
+
+
+class CompareResult(TypedDict):
+    """Both branches since they parted."""
+
+    rev: int
+    ancestor: EntryId | None
+    ancestorSize: ContextSize | None
+    a: ComparedSide
+    b: ComparedSide
+
+
+class SummarizerChoice(TypedDict):
+    """A summarizer that can be named in session/compact and session/navigate."""
+
+    name: str
+    model: str | None
+    ready: bool
+    reason: str | None
+    default: bool
+
+
+class SummarizersResult(TypedDict):
+    """Who can write summaries for this session."""
+
+    summarizers: list[SummarizerChoice]
+
+
 class CheckResult(TypedDict):
     """What in the file could not be taken as it stands."""
 
@@ -387,6 +477,34 @@ class AppendResult(TypedDict):
     ids: list[EntryId]
 
 
+class LeftBehind(TypedDict):
+    """What leaves the active branch."""
+
+    entries: int
+    turns: int
+
+
+class Forecast(TypedDict):
+    """What asking a summarizer comes to."""
+
+    summarizer: str
+    model: str | None
+    tokensIn: int
+    cost: float | None
+
+
+class MovePreview(TypedDict):
+    """What a move or a fork would do."""
+
+    leaf: EntryId | None
+    leaves: LeftBehind
+    sizeNow: ContextSize
+    sizeAfter: ContextSize
+    returnsText: str | None
+    outside: str | None
+    summary: Forecast | None
+
+
 class NavigateResult(TypedDict):
     """Where the session stands now."""
 
@@ -394,6 +512,15 @@ class NavigateResult(TypedDict):
     leaf: EntryId | None
     editorText: NotRequired[str | None]
     summaryEntry: NotRequired[EntryId | None]
+    preview: NotRequired[MovePreview | None]
+
+
+class SummaryInput(TypedDict):
+    """What one call of a summarizer reads."""
+
+    kind: Literal["history", "turnPrefix", "branch"]
+    text: str
+    previousSummary: str | None
 
 
 class CompactionPreview(TypedDict):
@@ -409,6 +536,11 @@ class CompactionPreview(TypedDict):
     previousSummary: bool
     readFiles: list[str]
     modifiedFiles: list[str]
+    summaryAtMost: int
+    tokensAfter: int
+    forecast: Forecast | None
+    noSummarizer: NotRequired[str | None]
+    inputs: NotRequired[list[SummaryInput] | None]
 
 
 class CompactResult(TypedDict):
@@ -417,7 +549,18 @@ class CompactResult(TypedDict):
     rev: int
     leaf: EntryId | None
     entry: NotRequired[EntryId | None]
+    tokensBefore: NotRequired[int | None]
+    tokensAfter: NotRequired[int | None]
     preview: NotRequired[CompactionPreview | None]
+    summary: NotRequired[str | None]
+    usage: NotRequired[dict[str, Any] | None]
+    draft: NotRequired[str | None]
+
+
+class CancelOperationResult(TypedDict):
+    """What was ended."""
+
+    cancelled: Progress | None
 
 
 class ForkResult(TypedDict):
@@ -430,6 +573,7 @@ class ForkResult(TypedDict):
     unsaved: bool
     editorText: NotRequired[str | None]
     sourceRev: NotRequired[int]
+    preview: NotRequired[MovePreview | None]
 
 
 class Done(TypedDict):
@@ -449,6 +593,20 @@ class DidChange(TypedDict):
     changes: list[Change]
     leaf: EntryId | None
     contextSize: ContextSize | None
+
+
+class DidProgress(TypedDict):
+    """A compaction or a move with a summary begins, goes on or ends; outside `rev`."""
+
+    session: str
+    operation: Literal["compact", "summarise", "fork", "navigate"]
+    operationId: str
+    origin: ClientOrigin | Literal["external", "repair"]
+    reason: Literal["manual", "threshold"]
+    state: Literal["begin", "report", "done", "failed", "cancelled"]
+    received: int
+    summarizer: str | None
+    message: NotRequired[str | None]
 
 
 class DidReset(TypedDict):

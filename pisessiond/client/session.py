@@ -108,6 +108,7 @@ class Session:
         summary: str | Unset = UNSET,
         custom_instructions: str | Unset = UNSET,
         replace_instructions: bool = False,
+        summarizer: str | Unset = UNSET,
         label: str | Unset = UNSET,
         dry_run: bool = False,
         base_leaf: EntryId | Unset | None = UNSET,
@@ -123,6 +124,7 @@ class Session:
             summary=summary,
             custom_instructions=custom_instructions,
             replace_instructions=replace_instructions or UNSET,
+            summarizer=summarizer,
             label=label,
             dry_run=dry_run or UNSET,
             base_leaf=base_leaf,
@@ -136,6 +138,8 @@ class Session:
         dry_run: Literal[True, "summary"] | Unset = UNSET,
         custom_instructions: str | Unset = UNSET,
         summarizer: str | Unset = UNSET,
+        draft: str | Unset = UNSET,
+        with_input: bool = False,
         base_leaf: EntryId | Unset | None = UNSET,
         request_id: str | Unset = UNSET,
     ) -> answers.CompactResult:
@@ -150,9 +154,32 @@ class Session:
             dry_run=dry_run,
             custom_instructions=custom_instructions,
             summarizer=summarizer,
+            draft=draft,
+            with_input=with_input or UNSET,
             base_leaf=base_leaf,
             request_id=request_id,
         )
+
+    async def cancel_operation(
+        self, *, operation_id: str | Unset = UNSET, request_id: str | Unset = UNSET
+    ) -> answers.CancelOperationResult:
+        """Ends what runs long in the session, whoever began it."""
+        return await self._call(
+            answers.CancelOperationResult,
+            "session/cancel",
+            operation_id=operation_id,
+            request_id=request_id,
+        )
+
+    async def compare(
+        self, a: EntryId | Literal["leaf"], b: EntryId | Literal["leaf"]
+    ) -> answers.CompareResult:
+        """Two branches side by side since they parted, each named by its end."""
+        return await self._call(answers.CompareResult, "session/compare", a=a, b=b)
+
+    async def summarizers(self) -> answers.SummarizersResult:
+        """Who can write summaries for the session."""
+        return await self._call(answers.SummarizersResult, "session/summarizers")
 
     async def fork(
         self,

@@ -63,6 +63,30 @@ class NothingToCompact(RequestError):
         self.reason = reason
 
 
+class CannotShrink(RequestError):
+    """A compaction would not make the context smaller, or did not."""
+
+    def __init__(self, before: int, after: int) -> None:
+        super().__init__(
+            f"A compaction would not help: {before} tokens now, {after} after it; keep less "
+            "(compaction.keepRecentTokens), or take large entries out of the context."
+        )
+        self.before = before
+        """The context size now, in tokens."""
+        self.after = after
+        """What it would be, in tokens."""
+
+
+class BadSetting(RequestError):
+    """A settings file holds a value that means nothing."""
+
+    def __init__(self, file: str, key: str, reason: str) -> None:
+        """`file` as people know it, with `~` for the home."""
+        super().__init__(f"{file}: {key} {reason}")
+        self.file = file
+        self.key = key
+
+
 class NotASession(SessionFileError):
     """The file is not empty and does not begin with a session header."""
 

@@ -6,11 +6,13 @@ from typing import Literal
 
 from pydantic import Field, StrictBool, StrictStr, model_validator
 
-from pisessiond.protocol.values import Done
+from pisessiond.protocol.values import ContextSize, Done, Progress
 from pisessiond.protocol.wire import (
     EntryId,
     JsonObject,
     LeafMutationParams,
+    ProgressToken,
+    SessionMutationParams,
     WireModel,
 )
 
@@ -40,6 +42,60 @@ class AppendResult(Done):
     """Of the entries appended, in their order."""
 
 
+class Forecast(WireModel):
+    """What asking a summarizer comes to."""
+
+    summarizer: str
+    """Its name."""
+    model: str | None
+    """As `provider/modelId`; null where it is no model."""
+    tokens_in: int
+    """Estimate of what it reads, in tokens."""
+    cost: float | None
+    """In US dollars, with a summary half as long as it may get; null when the price is
+    unknown."""
+
+
+class SummaryInput(WireModel):
+    """What one call of a summarizer reads."""
+
+    kind: Literal["history", "turnPrefix", "branch"]
+    """The history cut off, the beginning of the turn that is split, or a branch that is left."""
+    text: str
+    """The messages in plain text."""
+    previous_summary: str | None
+    """The summary that is brought up to date; null without one."""
+
+
+class LeftBehind(WireModel):
+    """What leaves the active branch."""
+
+    entries: int
+    """How many."""
+    turns: int
+    """How many of them are user messages."""
+
+
+class MovePreview(WireModel):
+    """What a move or a fork would do."""
+
+    leaf: EntryId | None
+    """Where one would stand."""
+    leaves: LeftBehind
+    """What leaves the active branch; it stays in the tree."""
+    size_now: ContextSize
+    """The context size now."""
+    size_after: ContextSize
+    """The context size there."""
+    returns_text: str | None
+    """The text that would come back for the prompt; null without one."""
+    outside: str | None
+    """ISO time of another program's newest write in the last 15 minutes: what runs there will not
+    follow. Null without one."""
+    summary: Forecast | None
+    """Of summarising what is left; null when nothing is left, or nobody could."""
+
+
 class NavigateParams(LeafMutationParams):
     """Where to move the leaf."""
 
@@ -55,10 +111,14 @@ class NavigateParams(LeafMutationParams):
     """For the summarizer; with `summarize` only."""
     replace_instructions: StrictBool = False
     """The instructions stand instead of the usual ones; with `summarize` only."""
+    summarizer: StrictStr | None = None
+    """Who is to write, by name (session/summarizers); with `summarize` only."""
     label: StrictStr | None = None
     """Put on the summary, or without one on the target."""
     dry_run: StrictBool = False
-    """Not served by this daemon yet: true is refused."""
+    """Change nothing and say what the move would do, in `preview`."""
+    work_done_token: ProgressToken | None = None
+    """With `summarize`: under which `$/progress` tells how far it is."""
 
 
 class NavigateResult(Done):
@@ -68,6 +128,8 @@ class NavigateResult(Done):
     """Text of the user message navigated to, for the prompt."""
     summary_entry: EntryId | None = None
     """The summary that was written."""
+    preview: MovePreview | None = None
+    """With `dryRun`."""
 
 
 class CompactParams(LeafMutationParams):
@@ -80,7 +142,14 @@ class CompactParams(LeafMutationParams):
     dry_run: Literal[True, "summary"] | None = None
     """True: what would be cut and kept. `summary`: the written summary too, unstored."""
     summarizer: StrictStr | None = None
-    """Which summarizer to ask."""
+    """Who is to write, by name (session/summarizers)."""
+    draft: StrictStr | None = None
+    """With `summary`: the `draft` that `dryRun: "summary"` answered, so that what writing it cost
+    and the files it tells of are stored too."""
+    with_input: StrictBool = False
+    """With `dryRun: true`: `preview.inputs` holds what the summarizer would read."""
+    work_done_token: ProgressToken | None = None
+    """Under which `$/progress` tells how far the summary is."""
 
 
 class CompactionPreview(WireModel):
@@ -106,6 +175,16 @@ class CompactionPreview(WireModel):
     """Files that were read only."""
     modified_files: list[str]
     """Files that were written or edited."""
+    summary_at_most: int
+    """How long the summary may get, in tokens."""
+    tokens_after: int
+    """Estimate of the size after it with a summary of that length, in tokens."""
+    forecast: Forecast | None
+    """What asking the summarizer comes to; null when there is none."""
+    no_summarizer: str | None = None
+    """Why there is none, in a sentence; absent when there is one."""
+    inputs: list[SummaryInput] | None = None
+    """What the summarizer would read; with `withInput` only."""
 
 
 class CompactResult(Done):
@@ -113,8 +192,18 @@ class CompactResult(Done):
 
     entry: EntryId | None = None
     """The compaction that was written."""
+    tokens_before: int | None = None
+    """The context size before it, in tokens; where one was written."""
+    tokens_after: int | None = None
+    """After it, by estimate, in tokens; where one was written."""
     preview: CompactionPreview | None = None
     """With `dryRun`."""
+    summary: str | None = None
+    """With `dryRun: "summary"`: the text, which is stored nowhere."""
+    usage: JsonObject | None = None
+    """With `dryRun: "summary"`: what writing it used; absent where that is not known."""
+    draft: str | None = None
+    """With `dryRun: "summary"`: names the text in the compaction that stores it."""
 
 
 class ForkParams(LeafMutationParams):
@@ -127,7 +216,7 @@ class ForkParams(LeafMutationParams):
     cwd: StrictStr | None = Field(default=None, min_length=1)
     """The folder the new session belongs to; relative to the client's `cwd`."""
     dry_run: StrictBool = False
-    """Not served by this daemon yet: true is refused."""
+    """Change nothing and say what the fork would hold, in `preview`."""
 
 
 class CloneParams(LeafMutationParams):
@@ -147,6 +236,22 @@ class ForkResult(Done):
     """Text of the user message forked before, for the prompt."""
     source_rev: int = 0
     """The source's revision in which its subscribers are told of the fork."""
+    preview: MovePreview | None = None
+    """With `dryRun`; `session` and `path` are then the source's."""
+
+
+class CancelOperationParams(SessionMutationParams):
+    """Which session's operation is to end."""
+
+    operation_id: StrictStr | None = None
+    """Only this one; absent: whatever runs."""
+
+
+class CancelOperationResult(WireModel):
+    """What was ended."""
+
+    cancelled: Progress | None
+    """The operation; null when nothing ran, or another one. Its end is told when it has ended."""
 
 
 class LabelParams(LeafMutationParams):

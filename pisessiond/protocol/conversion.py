@@ -22,6 +22,10 @@ def from_core(error: core.SessionError) -> RpcError:
             return RpcError("NotOnBranch", message, entry=error.entry_id)
         case core.NothingToCompact():
             return RpcError("NothingToCompact", message)
+        case core.CannotShrink():
+            return RpcError("CannotShrink", message, before=error.before, after=error.after)
+        case core.BadSetting():
+            return RpcError("BadSetting", message, file=error.file, key=error.key)
         case core.NotASession():
             return RpcError("NotASession", message)
         case core.ReadOnlySession():

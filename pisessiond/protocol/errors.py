@@ -31,6 +31,7 @@ ErrorKind = Literal[
     "NothingToCompact",
     "CannotShrink",
     "SummaryFailed",
+    "BadSetting",
     "NoSummarizer",
     "ReadOnly",
     "Unreadable",
@@ -79,8 +80,12 @@ ERRORS: Final[dict[ErrorKind, ErrorRow]] = {
     "LeafMoved": ErrorRow(1009, "The leaf is not `baseLeaf`.", ("leaf", "rev")),
     "Busy": ErrorRow(1010, "Another operation holds the session.", ("operation", "client")),
     "NothingToCompact": ErrorRow(1011, "A compaction would summarise nothing."),
-    "CannotShrink": ErrorRow(1012, "A compaction would not make the context smaller."),
-    "SummaryFailed": ErrorRow(1013, "No usable summary came back; nothing was written."),
+    "CannotShrink": ErrorRow(
+        1012, "A compaction would not make the context smaller.", ("before", "after")
+    ),
+    "SummaryFailed": ErrorRow(
+        1013, "No usable summary came back; nothing was written.", ("summarizer", "reason")
+    ),
     "NoSummarizer": ErrorRow(1014, "Nothing here can write a summary.", ("choices",)),
     "ReadOnly": ErrorRow(1015, "The session cannot be written.", ("owner",)),
     "Unreadable": ErrorRow(1016, "The system does not let the daemon read the file."),
@@ -91,6 +96,9 @@ ERRORS: Final[dict[ErrorKind, ErrorRow]] = {
     "Unauthorized": ErrorRow(1021, "The token is missing or wrong."),
     "VersionUnsupported": ErrorRow(1022, "No protocol version in common.", ("supported",)),
     "WrongAgentDir": ErrorRow(1023, "This daemon serves another agent folder.", ("address",)),
+    "BadSetting": ErrorRow(
+        1024, "A settings file holds a value that means nothing.", ("file", "key")
+    ),
 }
 
 assert set(ERRORS) == set(get_args(ErrorKind))

@@ -12,6 +12,7 @@ from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 from pydantic import BaseModel
 
 from pisessiond.protocol import act_models as act
+from pisessiond.protocol import asked_models as asked
 from pisessiond.protocol import file_models as files
 from pisessiond.protocol import lifecycle_models as life
 from pisessiond.protocol import notification_models as told
@@ -48,6 +49,18 @@ class Notification(Generic[P_co]):
 
     name: str
     params: type[P_co]
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Generic[P_co, R_co]):
+    """A request that the daemon sends to clients which offer to answer it."""
+
+    name: str
+    params: type[P_co]
+    result: type[R_co]
+    seconds: float
+    """How long it waits for the answer."""
     summary: str
 
 
@@ -251,7 +264,7 @@ NAVIGATE: Final = Method(
     act.NavigateParams,
     act.NavigateResult,
     "Moves the leaf to another entry, as pi's /tree does.",
-    (*_MOVES, "EntryNotFound", "NoSummarizer"),
+    (*_MOVES, "EntryNotFound", "NoSummarizer", "SummaryFailed", "BadSetting"),
 )
 COMPACT: Final = Method(
     "session/compact",
@@ -259,7 +272,38 @@ COMPACT: Final = Method(
     act.CompactParams,
     act.CompactResult,
     "Writes a compaction, or says what it would do.",
-    (*_MOVES, "NothingToCompact", "NoSummarizer"),
+    (
+        *_MOVES,
+        "NothingToCompact",
+        "CannotShrink",
+        "NoSummarizer",
+        "SummaryFailed",
+        "BadSetting",
+    ),
+)
+CANCEL_OPERATION: Final = Method(
+    "session/cancel",
+    "mutation",
+    act.CancelOperationParams,
+    act.CancelOperationResult,
+    "Ends the session's running operation, whoever began it; everyone is told who did.",
+    ("SessionNotFound",),
+)
+COMPARE: Final = Method(
+    "session/compare",
+    "read",
+    view.CompareParams,
+    view.CompareResult,
+    "Two branches side by side since they parted: entries, sizes, tokens, cost, time, files.",
+    (*_READS, "EntryNotFound"),
+)
+SUMMARIZERS: Final = Method(
+    "session/summarizers",
+    "read",
+    view.SessionParams,
+    view.SummarizersResult,
+    "Who can write summaries for this session, by the names to ask for.",
+    _READS,
 )
 FORK: Final = Method(
     "session/fork",
@@ -323,6 +367,8 @@ METHODS: Final[dict[str, Method[Any, Any]]] = {
         CONTEXT,
         CONTEXT_SIZE,
         STATS,
+        COMPARE,
+        SUMMARIZERS,
         CHECK,
         EXPORT,
         IMPORT,
@@ -330,6 +376,7 @@ METHODS: Final[dict[str, Method[Any, Any]]] = {
         APPEND,
         NAVIGATE,
         COMPACT,
+        CANCEL_OPERATION,
         FORK,
         CLONE,
         LABEL,
@@ -342,6 +389,11 @@ METHODS: Final[dict[str, Method[Any, Any]]] = {
 DID_CHANGE: Final = Notification(
     "session/didChange", told.DidChange, "A session the client opened has changed."
 )
+DID_PROGRESS: Final = Notification(
+    "session/didProgress",
+    told.DidProgress,
+    "A compaction or a move with a summary begins, goes on or ends.",
+)
 DID_RESET: Final = Notification(
     "session/didReset", told.DidReset, "A session the client opened has to be opened again."
 )
@@ -352,6 +404,34 @@ STOPPING: Final = Notification("daemon/stopping", told.Stopping, "The daemon end
 
 NOTIFICATIONS: Final[dict[str, Notification[Any]]] = {
     notification.name: notification
-    for notification in (DID_CHANGE, DID_RESET, SESSIONS_DID_CHANGE, STOPPING)
+    for notification in (DID_CHANGE, DID_PROGRESS, DID_RESET, SESSIONS_DID_CHANGE, STOPPING)
 }
 """Everything the daemon tells unasked, by name."""
+
+
+WILL_COMPACT: Final = Asked(
+    "session/willCompact",
+    asked.WillCompactParams,
+    asked.WillResult,
+    5.0,
+    "A compaction is about to be made: cancel it, or give the summary.",
+)
+WILL_NAVIGATE: Final = Asked(
+    "session/willNavigate",
+    asked.WillNavigateParams,
+    asked.WillResult,
+    5.0,
+    "The leaf is about to move: cancel it, or give the summary.",
+)
+SUMMARIZE: Final = Asked(
+    "session/summarize",
+    asked.SummarizeParams,
+    asked.SummarizeResult,
+    600.0,
+    "A text for the client's own model to answer.",
+)
+
+ASKED: Final[dict[str, Asked[Any, Any]]] = {
+    one.name: one for one in (WILL_COMPACT, WILL_NAVIGATE, SUMMARIZE)
+}
+"""Everything the daemon asks of clients that announced it in `requests`, by name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pisessiond.protocol.session_models import ListedSession
-from pisessiond.protocol.values import Change, ContextSize
+from pisessiond.protocol.values import Change, ContextSize, Progress
 from pisessiond.protocol.wire import EntryId, WireModel
 
 
@@ -30,6 +30,13 @@ class DidChange(WireModel):
     """The leaf after."""
     context_size: ContextSize | None
     """At the leaf; null while sizes are still being counted."""
+
+
+class DidProgress(Progress):
+    """A compaction or a move with a summary begins, goes on or ends; outside `rev`.
+
+    Told to everyone who has the session open, whoever began it.
+    """
 
 
 class DidReset(WireModel):

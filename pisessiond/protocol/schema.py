@@ -11,11 +11,12 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from pisessiond import __version__
 from pisessiond.protocol.errors import ERRORS
-from pisessiond.protocol.methods import ANY_REQUEST, METHODS, NOTIFICATIONS, Kind, Method
+from pisessiond.protocol.methods import ANY_REQUEST, ASKED, METHODS, NOTIFICATIONS, Kind, Method
 from pisessiond.protocol.wire import MAX_HEADER_BYTES, MAX_IN_FLIGHT, MAX_MESSAGE_BYTES
 
 _COMPONENTS = "#/components/schemas/"
@@ -44,6 +45,12 @@ This page is made from the method table: `python -m pisessiond.protocol.schema >
 """
 
 
+_ASKS = """\
+Requests to clients that named them in `requests` of `initialize`. A client that does not answer
+in time, answers an error or goes away counts as one that was not asked; `$/cancelRequest` tells it
+that nobody waits any more."""
+
+
 def json_schema() -> dict[str, Any]:
     """Every model of the wire as JSON Schema, under `$defs`."""
     return _definitions("#/$defs/{model}") | {
@@ -67,6 +74,16 @@ def openrpc() -> dict[str, Any]:
             }
             for told in NOTIFICATIONS.values()
         ],
+        "x-requests-to-clients": [
+            {
+                "name": asked.name,
+                "summary": asked.summary,
+                "params": {"$ref": _COMPONENTS + asked.params.__name__},
+                "result": {"$ref": _COMPONENTS + asked.result.__name__},
+                "seconds": asked.seconds,
+            }
+            for asked in ASKED.values()
+        ],
         "components": {
             "schemas": schemas,
             "errors": {
@@ -78,7 +95,9 @@ def openrpc() -> dict[str, Any]:
 
 
 def _definitions(template: str) -> dict[str, Any]:
-    models = [told.params for told in NOTIFICATIONS.values()]
+    models: list[type[BaseModel]] = [told.params for told in NOTIFICATIONS.values()]
+    for asked in ASKED.values():
+        models += [asked.params, asked.result]
     for method in METHODS.values():
         models += [method.params] if method.result is None else [method.params, method.result]
     unique = dict.fromkeys(models)
@@ -137,6 +156,13 @@ def _markdown_lines() -> Iterator[str]:
         shown.add(told.params.__name__)
         yield from ("", f"### {told.name}", "", told.summary)
         yield from _model_lines(definitions[told.params.__name__])
+    yield from ("", "## What the daemon asks", "", _ASKS)
+    for asked in ASKED.values():
+        yield from ("", f"### {asked.name}", "", asked.summary)
+        for model in (asked.params, asked.result):
+            if model.__name__ not in shown:
+                yield from _model_lines(definitions[model.__name__])
+            shown.add(model.__name__)
     yield from ("", "## Values")
     for name in sorted(set(definitions) - shown):
         yield from ("", f"### {name}")

@@ -6,7 +6,14 @@ from typing import Literal
 
 from pydantic import Field, StrictBool, StrictStr, model_validator
 
-from pisessiond.protocol.values import Change, ContextSize, LeafConflict, NodeSize, Problem
+from pisessiond.protocol.values import (
+    Change,
+    ContextSize,
+    LeafConflict,
+    NodeSize,
+    Problem,
+    Progress,
+)
 from pisessiond.protocol.wire import (
     MAX_LISTED,
     EntryId,
@@ -120,6 +127,10 @@ class OpenResult(WireModel):
     """At the leaf; null while sizes are still being counted."""
     problems: list[Problem]
     """What in the file could not be taken as it stands."""
+    operation: Progress | None
+    """What runs now; null when nothing does."""
+    skip_branch_prompt: bool
+    """pi's setting `branchSummary.skipPrompt`: moves are not to ask whether to summarise."""
 
 
 class SyncParams(ReadParams):

@@ -48,6 +48,30 @@ class Node(WireModel):
     """The nearest ancestor that the filter shows; in answers to session/tree only."""
 
 
+Part: TypeAlias = Literal[
+    "system",
+    "user",
+    "assistant",
+    "thinking",
+    "toolCalls",
+    "toolResults",
+    "images",
+    "summaries",
+]
+"""What a context is made of."""
+
+
+class Largest(WireModel):
+    """One of the entries that take most of the context."""
+
+    entry: EntryId
+    """Which."""
+    title: str
+    """One plain line, at most 80 UTF-16 units."""
+    tokens: int
+    """Its own estimate in tokens, edits applied."""
+
+
 class ContextSize(WireModel):
     """The context size at one entry."""
 
@@ -67,8 +91,22 @@ class ContextSize(WireModel):
     """The model's context window in tokens; null when unknown."""
     percent: float | None
     """Of the window, 0 to 100 and above; null when the window is unknown."""
-    parts: dict[str, int] | None = None
-    """Estimated tokens by part; absent where they were not counted."""
+    parts: dict[Part, int] | None = None
+    """Estimated tokens by part, which add up to `estimated`; custom messages and shell output
+    count as user. Absent where they were not counted."""
+    unexplained: int | None = None
+    """`tokens` less the sum of the parts; absent without parts."""
+    model: str | None
+    """The model whose window it is, as `provider/modelId`; null when none was named."""
+    grade: Literal["ok", "warn", "high"]
+    """By the thresholds of the settings; `ok` when the window is unknown."""
+    due_at: int | None
+    """The size above which a compaction is due, in tokens; null when the window is unknown or
+    compaction is turned off."""
+    due: bool
+    """Whether a compaction is due."""
+    largest: list[Largest] | None = None
+    """The ten entries that take most of it, the largest first; absent where not counted."""
 
 
 class Problem(WireModel):
@@ -101,6 +139,29 @@ class ClientOrigin(WireModel):
 
 Origin: TypeAlias = ClientOrigin | Literal["external", "repair"]
 """`external`: another program wrote. `repair`: the daemon put something right."""
+
+
+class Progress(WireModel):
+    """Where a compaction or a move with a summary stands."""
+
+    session: str
+    """The handle."""
+    operation: Literal["compact", "summarise", "fork", "navigate"]
+    """What runs: a compaction, a move with a summary, a fork, a move that waits for a client."""
+    operation_id: str
+    """Tells one operation from the next."""
+    origin: Origin
+    """Who began it; `repair` where the daemon did by itself."""
+    reason: Literal["manual", "threshold"]
+    """Asked for, or because the context had become too large."""
+    state: Literal["begin", "report", "done", "failed", "cancelled"]
+    """The last three end it."""
+    received: int
+    """UTF-16 code units of summary that have come."""
+    summarizer: str | None
+    """Who writes; null until it is chosen."""
+    message: str | None = None
+    """What went wrong, or who cancelled, in one sentence."""
 
 
 class LeafConflict(WireModel):

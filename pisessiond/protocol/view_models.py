@@ -136,6 +136,8 @@ class ContextSizeParams(SessionParams):
 
     entries: list[EntryId] | None = Field(default=None, max_length=MAX_TREE_NODES)
     """Which entries; absent: the leaf."""
+    window: int | None = Field(default=None, ge=1, strict=True)
+    """The context window to count by, in tokens; absent: that of the model."""
 
 
 class ContextSizes(WireModel):
@@ -201,6 +203,80 @@ class StatsResult(WireModel):
     """Of the active branch."""
     file: StatsPart
     """Of all entries."""
+
+
+class CompareParams(SessionParams):
+    """Two branches, each named by its end."""
+
+    a: EntryId | Literal["leaf"]
+    """The end of one; `leaf`: the active branch."""
+    b: EntryId | Literal["leaf"]
+    """The end of the other."""
+
+
+class FileLists(WireModel):
+    """Files by what the tool calls did to them."""
+
+    read: list[str]
+    """Read and not modified."""
+    modified: list[str]
+    """Written or edited."""
+
+
+class ComparedSide(WireModel):
+    """One branch since the common ancestor."""
+
+    entries: int
+    """How many."""
+    turns: int
+    """How many of them are user messages."""
+    size: ContextSize
+    """The context size at its end."""
+    tokens: TokenTotals
+    """What its answers used."""
+    cost: float
+    """In US dollars, as the entries say."""
+    seconds: float
+    """From its first to its last entry."""
+    files: FileLists
+    """As its tool calls tell."""
+
+
+class CompareResult(WireModel):
+    """Both branches since they parted."""
+
+    rev: int
+    """The revision they are of."""
+    ancestor: EntryId | None
+    """The deepest entry on both; null when they share none."""
+    ancestor_size: ContextSize | None
+    """The context size there; null without one."""
+    a: ComparedSide
+    """The one."""
+    b: ComparedSide
+    """The other."""
+
+
+class SummarizerChoice(WireModel):
+    """A summarizer that can be named in session/compact and session/navigate."""
+
+    name: str
+    """What to name."""
+    model: str | None
+    """Who would write, as `provider/modelId`; null where it is no model, or not known."""
+    ready: bool
+    """Whether it could be asked now."""
+    reason: str | None
+    """Why not, in a sentence with the next step; null when it could."""
+    default: bool
+    """The one that is taken when none is named."""
+
+
+class SummarizersResult(WireModel):
+    """Who can write summaries for this session."""
+
+    summarizers: list[SummarizerChoice]
+    """The default first; empty when nothing is set up."""
 
 
 class CheckResult(WireModel):

@@ -78,6 +78,12 @@ class SessionMutationParams(MutationParams):
     """Handle of an open session."""
 
 
+ProgressToken: TypeAlias = Annotated[
+    StrictStr | StrictInt,
+    Field(description="Progress is told with `$/progress` under this token (LSP workDoneToken)."),
+]
+
+
 class LeafMutationParams(SessionMutationParams):
     """Parameters of a change that can be bound to the place the client has seen."""
 

@@ -10,7 +10,7 @@ import itertools
 import logging
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import anyio
 import anyio.lowlevel
@@ -19,7 +19,7 @@ from pisessiond.protocol.errors import RpcError
 from pisessiond.protocol.methods import DID_RESET
 from pisessiond.protocol.notification_models import DidReset
 from pisessiond.protocol.wire import MAX_MESSAGE_BYTES
-from pisessiond.server.conversion import did_change, sessions_did_change
+from pisessiond.server.conversion import did_change, did_progress, sessions_did_change
 from pisessiond.server.envelope import (
     BadMessage,
     RawJson,
@@ -35,12 +35,13 @@ from pisessiond.server.lsp import LspHalf
 from pisessiond.server.outbound import STALL_SECONDS, Outbound, Stalled
 from pisessiond.server.requests import Requests
 from pisessiond.server.streams import MessageStream
+from pisessiond.service.types import Absent
 
 if TYPE_CHECKING:
     from pisessiond.protocol.lifecycle_models import InitializeParams
     from pisessiond.server.state import DaemonState
     from pisessiond.service.open_session import OpenSession
-    from pisessiond.service.types import ListedSession, SessionChange, Snapshot
+    from pisessiond.service.types import ListedSession, Progress, SessionChange, Snapshot
 
 log = logging.getLogger(__name__)
 
@@ -94,6 +95,16 @@ class Connection:
         assert self._client is not None, "handlers that need the client come after initialize"
         return self._client
 
+    @property
+    def name(self) -> str:
+        """The client's name, for people."""
+        return self.client.name
+
+    @property
+    def client_id(self) -> str:
+        """What the client keeps over reconnects."""
+        return self.client.id
+
     def begin(self, client: Client, params: InitializeParams) -> None:
         """Takes the client's name: from here on all methods are answered."""
         self._client = client
@@ -141,6 +152,20 @@ class Connection:
         self.outbound.reopened(session)
         params = DidReset.model_validate({"session": session, "reason": reason})
         self.outbound.put(notification(DID_RESET.name, params))
+
+    def session_progress(self, progress: Progress) -> None:
+        """Tells where an operation of a session stands."""
+        self.outbound.put_state(progress.session, did_progress(progress))
+
+    def offers(self, method: str) -> bool:
+        """Whether the client answers this request of the daemon."""
+        del method
+        return False
+
+    async def ask(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """What the client answers to a request of the daemon."""
+        del params, seconds
+        raise Absent(method)
 
     def watch_list(self, cwd: str | None) -> None:
         """Tells of changes of the list from now on, of those of `cwd` or of all."""

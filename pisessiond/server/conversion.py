@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from typing import Any, cast
 
 from pisessiond.core.errors import SessionError
 from pisessiond.core.problems import Problem
 from pisessiond.protocol import act_models, session_models, values, view_models
 from pisessiond.protocol.conversion import from_core
 from pisessiond.protocol.errors import RpcError
-from pisessiond.protocol.methods import DID_CHANGE, SESSIONS_DID_CHANGE
-from pisessiond.protocol.notification_models import DidChange, SessionsDidChange
+from pisessiond.protocol.methods import DID_CHANGE, DID_PROGRESS, SESSIONS_DID_CHANGE
+from pisessiond.protocol.notification_models import DidChange, DidProgress, SessionsDidChange
 from pisessiond.server.envelope import notification
 from pisessiond.server.faults import log_fault
 from pisessiond.service import errors as service
 from pisessiond.service import types
 from pisessiond.service.listing import ListPage
+from pisessiond.summarizers.base import NoSummarizer, SummaryFailed
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +35,12 @@ def to_rpc_error(error: Exception, method: str) -> RpcError:
             return from_core(error)
         case service.ServiceError():
             return _from_service(error)
+        case NoSummarizer():
+            return RpcError("NoSummarizer", str(error), choices=list(error.choices))
+        case SummaryFailed():
+            return RpcError(
+                "SummaryFailed", str(error), summarizer=error.summarizer, reason=error.reason
+            )
         case _:
             log_fault(log, f"{method} failed", error)
             return RpcError("InternalError", f"Internal error ({type(error).__name__}).")
@@ -52,6 +60,9 @@ def _from_service(error: service.ServiceError) -> RpcError:
             return RpcError("LeafMoved", message, leaf=error.leaf, rev=error.rev)
         case service.Busy():
             return RpcError("Busy", message, operation=error.operation, client=error.client)
+        case service.OperationCancelled():
+            by = {} if error.by is None else {"by": error.by}
+            return RpcError("Cancelled", message, **by)
         case service.InvalidRequest():
             return RpcError("InvalidParams", f"Invalid parameter {message}", path=error.path)
         case service.ReadOnly():
@@ -91,7 +102,7 @@ def node(given: types.Node) -> values.Node:
 
 
 def context_size(given: types.ContextSize) -> values.ContextSize:
-    """One context size; parts that were not counted stay absent."""
+    """One context size; what was not counted stays absent."""
     made = values.ContextSize(
         tokens=given.tokens,
         source=given.source,
@@ -101,9 +112,19 @@ def context_size(given: types.ContextSize) -> values.ContextSize:
         before=given.before,
         window=given.window,
         percent=given.percent,
+        model=given.model,
+        grade=given.grade,
+        due_at=given.due_at,
+        due=given.due,
     )
     if given.parts is not None:
-        made.parts = given.parts
+        made.parts = cast("dict[values.Part, int]", given.parts)
+        made.unexplained = given.unexplained
+    if given.largest is not None:
+        made.largest = [
+            values.Largest(entry=one.entry, title=one.title, tokens=one.tokens)
+            for one in given.largest
+        ]
     return made
 
 
@@ -191,6 +212,8 @@ def open_result(
         mode="snapshot",
         context_size=context_size(size) if size else None,
         problems=problems(given.problems),
+        operation=None if given.operation is None else progress(given.operation),
+        skip_branch_prompt=given.skip_branch_prompt,
     )
     if given.leaf_conflict is not None:
         ours, theirs = given.leaf_conflict
@@ -311,9 +334,82 @@ def _token_totals(given: types.TokenTotals) -> view_models.TokenTotals:
     )
 
 
+def progress(given: types.Progress) -> values.Progress:
+    """Where an operation stands."""
+    return values.Progress(**_progress_members(given))
+
+
+def did_progress(given: types.Progress) -> bytes:
+    """The notification of where an operation stands."""
+    return notification(DID_PROGRESS.name, DidProgress(**_progress_members(given)))
+
+
+def _progress_members(given: types.Progress) -> dict[str, Any]:
+    members: dict[str, Any] = {
+        "session": given.session,
+        "operation": given.operation,
+        "operation_id": given.operation_id,
+        "origin": _origin(given.origin),
+        "reason": given.reason,
+        "state": given.state,
+        "received": given.received,
+        "summarizer": given.summarizer,
+    }
+    return members if given.message is None else {**members, "message": given.message}
+
+
+def compare_result(given: types.Comparison) -> view_models.CompareResult:
+    """Two branches since they parted."""
+    at = given.ancestor_size
+    return view_models.CompareResult(
+        rev=given.rev,
+        ancestor=given.ancestor,
+        ancestor_size=None if at is None else context_size(at),
+        a=_compared_side(given.a),
+        b=_compared_side(given.b),
+    )
+
+
+def _compared_side(given: types.ComparedSide) -> view_models.ComparedSide:
+    return view_models.ComparedSide(
+        entries=given.entries,
+        turns=given.turns,
+        size=context_size(given.size),
+        tokens=_token_totals(given.tokens),
+        cost=given.cost,
+        seconds=given.seconds,
+        files=view_models.FileLists(
+            read=list(given.read_files), modified=list(given.modified_files)
+        ),
+    )
+
+
+def move_preview(given: types.MovePreview) -> act_models.MovePreview:
+    """What a move or a fork would do."""
+    return act_models.MovePreview(
+        leaf=given.leaf,
+        leaves=act_models.LeftBehind(entries=given.left_entries, turns=given.left_turns),
+        size_now=context_size(given.size_now),
+        size_after=context_size(given.size_after),
+        returns_text=given.returns_text,
+        outside=given.outside,
+        summary=None if given.forecast is None else forecast(given.forecast),
+    )
+
+
+def forecast(given: types.Forecast) -> act_models.Forecast:
+    """What asking a summarizer comes to."""
+    return act_models.Forecast(
+        summarizer=given.summarizer,
+        model=given.model,
+        tokens_in=given.tokens_in,
+        cost=given.cost,
+    )
+
+
 def preview(given: types.CompactionPreview) -> act_models.CompactionPreview:
     """What a compaction would do."""
-    return act_models.CompactionPreview(
+    made = act_models.CompactionPreview(
         first_kept=given.first_kept,
         is_split_turn=given.is_split_turn,
         summarised=list(given.summarised),
@@ -324,4 +420,17 @@ def preview(given: types.CompactionPreview) -> act_models.CompactionPreview:
         previous_summary=given.previous_summary,
         read_files=list(given.read_files),
         modified_files=list(given.modified_files),
+        summary_at_most=given.summary_at_most,
+        tokens_after=given.tokens_after,
+        forecast=None if given.forecast is None else forecast(given.forecast),
     )
+    if given.no_summarizer is not None:
+        made.no_summarizer = given.no_summarizer
+    if given.inputs is not None:
+        made.inputs = [
+            act_models.SummaryInput(
+                kind=one.kind, text=one.text, previous_summary=one.previous_summary
+            )
+            for one in given.inputs
+        ]
+    return made

@@ -10,7 +10,7 @@ from pisessiond.core.errors import SessionError
 from pisessiond.core.problems import Problem
 from pisessiond.protocol.wire import MAX_TREE_NODES
 from pisessiond.service.errors import ServiceError
-from pisessiond.service.types import EntryId, Node, SessionChange
+from pisessiond.service.types import EntryId, Node, OnlyListens, SessionChange
 
 if TYPE_CHECKING:
     from pisessiond.server.state import DaemonState
@@ -31,7 +31,7 @@ class KnowsLines(Protocol):
 
 
 @dataclass(eq=False)
-class Document:
+class Document(OnlyListens):
     """One session file in one editor; hears of the session's changes."""
 
     uri: str

@@ -64,6 +64,16 @@ class Busy(ServiceError):
         self.client = client
 
 
+class OperationCancelled(ServiceError):
+    """The operation was ended by someone; nothing was written."""
+
+    def __init__(self, operation: str, by: str | None) -> None:
+        who = f" by {by}" if by else ""
+        super().__init__(f"The {operation} was cancelled{who}; nothing was written.")
+        self.operation = operation
+        self.by = by
+
+
 class InvalidRequest(ServiceError):
     """A parameter has the right shape but no meaning here."""
 

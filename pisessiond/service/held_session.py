@@ -22,6 +22,7 @@ from pisessiond.core.index import NONE, NeedsRebuild
 from pisessiond.core.lines import EntryId
 from pisessiond.core.problems import Problem
 from pisessiond.core.session import BodyMismatch, Session
+from pisessiond.models.base import Models, NoModels
 from pisessiond.service.announcing import Announcer, RingBudget
 from pisessiond.service.errors import (
     Busy,
@@ -32,6 +33,7 @@ from pisessiond.service.following import about_others, foreign_node, take_in_lin
 from pisessiond.service.loading import Loaded, load_again
 from pisessiond.service.nodes import make_size
 from pisessiond.service.place_keeping import PlaceKeeper
+from pisessiond.service.settings import DefaultSettings, Settings
 from pisessiond.service.storing import Questions, in_worker
 from pisessiond.service.types import (
     EXTERNAL,
@@ -54,6 +56,7 @@ from pisessiond.storage.base import (
     StoredLine,
     Watches,
 )
+from pisessiond.summarizers.base import NoSummarizers, Summarizers
 
 T = TypeVar("T")
 
@@ -89,6 +92,12 @@ class Surroundings:
     """What the deltas kept for all sessions may take together."""
     other_files: OtherFiles = field(default_factory=NoOtherFiles)
     """Where exports are written and deleted sessions go."""
+    summarizers: Summarizers = field(default_factory=NoSummarizers)
+    """Who can write summaries."""
+    models: Models = field(default_factory=NoModels)
+    """Who knows how large the windows of models are, and what they cost."""
+    settings: Settings = field(default_factory=DefaultSettings)
+    """What the user wants of compactions and sizes."""
     watches: Watches | None = None
     """What tells of changes that other programs make; None: files are looked at when asked for."""
 

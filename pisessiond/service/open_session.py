@@ -36,6 +36,7 @@ from pisessiond.service.types import (
     Appended,
     Compacted,
     CompactionPreview,
+    Comparison,
     ContextPage,
     ContextSize,
     Done,
@@ -45,10 +46,12 @@ from pisessiond.service.types import (
     Navigated,
     Node,
     Origin,
+    Progress,
     Stats,
     TreePage,
 )
 from pisessiond.storage.errors import SessionFileExists
+from pisessiond.summarizers.base import Choice
 
 BaseLeaf = EntryId | None | UnsetType
 
@@ -358,6 +361,21 @@ class OpenSession(SessionQueue):
             handle, path, unsaved = await self.nursery.begin(new)
         self.tell_fork(handle, path, origin)
         return Forked(handle, path, unsaved, text, self.rev)
+
+    # To be written: see service/operations.py and service/comparing.py.
+
+    def cancel_operation(self, operation_id: str | None, *, by: str) -> Progress | None:
+        """End what runs long here, whoever began it; what that was, None when nothing."""
+        del operation_id, by
+        return None
+
+    async def compare(self, a: EntryId | None, b: EntryId | None) -> Comparison:
+        """Two branches since they parted."""
+        raise NotImplementedError
+
+    async def summarizers(self) -> Sequence[Choice]:
+        """Who can write summaries for this session."""
+        return await self.clock.summarizers.choices(None, None)
 
     # Exports and the end -----------------------------------------------------------------------
 

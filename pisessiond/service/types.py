@@ -81,6 +81,21 @@ class Node:
     """The nearest ancestor that the filter shows; in answers to `tree` only."""
 
 
+Grade = Literal["ok", "warn", "high"]
+"""How full the window is, by the thresholds of the settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Largest:
+    """One of the entries that take most of the context."""
+
+    entry: EntryId
+    title: str
+    """One plain line that tells it from others, at most 80 UTF-16 units."""
+    tokens: int
+    """Its own estimate, edits applied."""
+
+
 @dataclass(frozen=True, slots=True)
 class ContextSize:
     """The context size at one entry (SESSION-RULES section 5)."""
@@ -100,7 +115,23 @@ class ContextSize:
     percent: float | None
     """Of the window; None when the window is unknown."""
     parts: dict[str, int] | None = None
-    """Estimated tokens by part; None where they were not asked for."""
+    """Estimated tokens by part (`core.tokens.PARTS`), which add up to `estimated`; None while
+    they are not known."""
+    model: str | None = None
+    """The model whose window it is, as `provider/modelId`; None when none was named."""
+    grade: Grade = "ok"
+    """From the thresholds of the settings; `ok` when the window is unknown."""
+    due_at: int | None = None
+    """The size above which a compaction is due, in tokens; None when the window is unknown or
+    compaction is turned off."""
+    due: bool = False
+    largest: tuple[Largest, ...] | None = None
+    """The ten entries that take most of it, the largest first; None while they are not known."""
+
+    @property
+    def unexplained(self) -> int | None:
+        """The shown figure less the sum of the parts, in tokens; None without parts."""
+        return None if self.parts is None else self.tokens - sum(self.parts.values())
 
 
 @dataclass(slots=True)
@@ -133,12 +164,86 @@ class SessionChange:
     """The wire form, filled by the first subscriber that encodes it."""
 
 
+OperationName = Literal["compact", "summarise", "fork", "navigate"]
+"""What can hold a session for long: a compaction, a move with a summary, a fork, and a move that
+waits for a client's word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a compaction or a move with a summary stands."""
+
+    session: str
+    """The handle."""
+    operation: OperationName
+    operation_id: str
+    """Tells one operation from the next."""
+    origin: AnyOrigin
+    """Who began it; `repair` where the daemon did."""
+    reason: Literal["manual", "threshold"]
+    state: Literal["begin", "report", "done", "failed", "cancelled"]
+    received: int = 0
+    """UTF-16 code units of summary that have come."""
+    summarizer: str | None = None
+    """Who writes; None until it is chosen."""
+    message: str | None = None
+    """What went wrong or who cancelled, in one sentence."""
+
+
+class Absent(Exception):
+    """A client that was asked has not answered: it is gone, too slow, or knows no such request."""
+
+
 class Subscriber(Protocol):
     """Whoever wants to hear of a session's changes. Called on the event loop; must not block."""
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        ...
+
+    @property
+    def client_id(self) -> str:
+        """What the client keeps over reconnects."""
+        ...
 
     def session_changed(self, change: SessionChange) -> None: ...
 
     def session_reset(self, session: str, reason: str) -> None: ...
+
+    def session_progress(self, progress: Progress) -> None: ...
+
+    def offers(self, method: str) -> bool:
+        """Whether it answers this request of the daemon (`requests` of `initialize`)."""
+        ...
+
+    async def ask(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """What it answers. Cancelling cancels the request at the client.
+
+        Raises:
+            Absent: no answer came in that time, an error came, or something that is no object.
+        """
+        ...
+
+
+class OnlyListens:
+    """The part of a subscriber that answers nothing and shows no progress."""
+
+    name = "listener"
+    client_id = ""
+
+    def session_progress(self, progress: Progress) -> None:
+        """Nothing is shown."""
+
+    def offers(self, method: str) -> bool:
+        """Never."""
+        del method
+        return False
+
+    async def ask(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """Raises: Absent."""
+        del params, seconds
+        raise Absent(method)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +266,10 @@ class Snapshot:
     entry_count: int
     context_size: ContextSize | None
     problems: tuple[Problem, ...]
+    operation: Progress | None = None
+    """What runs now; None when nothing does."""
+    skip_branch_prompt: bool = False
+    """pi's setting `branchSummary.skipPrompt`."""
     leaf_conflict: tuple[EntryId | None, EntryId | None] | None = None
     """Ours and theirs, while another program went on elsewhere and nobody has navigated since."""
     missed: tuple[SessionChange, ...] | None = None
@@ -190,6 +299,89 @@ class Navigated(Done):
 @dataclass(frozen=True, slots=True)
 class Compacted(Done):
     entry: EntryId | None = None
+    before: int = 0
+    """The context size before, in tokens."""
+    after: int = 0
+    """After, by estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What asking a summarizer comes to."""
+
+    summarizer: str
+    model: str | None
+    """As `provider/modelId`; None where it is no model."""
+    tokens_in: int
+    """Estimate of what it reads, in tokens."""
+    cost: float | None
+    """In US dollars, with a summary half as long as it may get; None when the price is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryInput:
+    """What one call of a summarizer reads."""
+
+    kind: Literal["history", "turnPrefix", "branch"]
+    text: str
+    """The messages in plain text."""
+    previous_summary: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DraftSummary:
+    """A summary that was written and is not stored yet, for a person to look at."""
+
+    draft: str
+    """Names it in the compaction that stores it."""
+    summary: str
+    usage: dict[str, Any] | None
+    preview: CompactionPreview
+
+
+@dataclass(frozen=True, slots=True)
+class MovePreview:
+    """What a move or a fork would do, nothing changed."""
+
+    leaf: EntryId | None
+    """Where it would stand."""
+    left_entries: int
+    """Entries that leave the active branch; they stay in the tree."""
+    left_turns: int
+    size_now: ContextSize
+    size_after: ContextSize
+    returns_text: str | None
+    """The text that would come back for the prompt."""
+    outside: str | None
+    """ISO time of another program's newest write in the last 15 minutes; None without one."""
+    forecast: Forecast | None
+    """Of summarising what is left; None when nothing is left or nobody could."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSide:
+    """One of two branches since their common ancestor."""
+
+    entries: int
+    turns: int
+    size: ContextSize
+    """At its end."""
+    tokens: TokenTotals
+    cost: float
+    seconds: float
+    """From the first to the last entry."""
+    read_files: tuple[str, ...]
+    modified_files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    rev: int
+    ancestor: EntryId | None
+    """The deepest entry on both; None when they share none."""
+    ancestor_size: ContextSize | None
+    a: ComparedSide
+    b: ComparedSide
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +399,16 @@ class CompactionPreview:
     previous_summary: bool
     read_files: tuple[str, ...]
     modified_files: tuple[str, ...]
+    summary_at_most: int = 0
+    """How long the summary may get, in tokens."""
+    tokens_after: int = 0
+    """Estimate of the size after it, with a summary of that length."""
+    forecast: Forecast | None = None
+    """What the summarizer would be given and cost; None when there is none."""
+    no_summarizer: str | None = None
+    """Why there is none, in a sentence."""
+    inputs: tuple[SummaryInput, ...] | None = None
+    """What the summarizer would read; None where it was not asked for."""
 
 
 @dataclass(frozen=True, slots=True)

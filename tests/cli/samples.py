@@ -15,6 +15,10 @@ SIZE: ContextSize = {
     "before": None,
     "window": 200_000,
     "percent": 42.05,
+    "model": "anthropic/opus-5",
+    "grade": "ok",
+    "dueAt": 183_616,
+    "due": False,
     "parts": {"system": 11_200, "user": 3_100, "assistant": 9_000, "toolResults": 41_300},
 }
 OPENED: OpenResult = {
@@ -32,6 +36,8 @@ OPENED: OpenResult = {
     "mode": "snapshot",
     "contextSize": SIZE,
     "problems": [],
+    "operation": None,
+    "skipBranchPrompt": False,
 }
 HIT: dict[str, Any] = {
     "session": "s1",

@@ -33,6 +33,7 @@ MINIMAL: dict[str, dict[str, Any]] = {
     "session/append": {"session": "s", "entry": {"type": "custom"}},
     "session/navigate": {"session": "s", "target": None},
     "session/compact": {"session": "s"},
+    "session/cancel": {"session": "s"},
     "session/fork": {"session": "s"},
     "session/clone": {"session": "s"},
     "session/label": {"session": "s", "target": "a", "label": None},
@@ -57,6 +58,7 @@ def test_a_read_ignores_what_it_does_not_know(method: methods.Method[Any, Any]) 
     needed = {
         "session/open": {"path": "/x"},
         "session/search": {"query": "x"},
+        "session/compare": {"session": "s", "a": "x", "b": "leaf"},
         "session/export": {"session": "s", "format": "jsonl"},
     }.get(method.name, {"session": "s"})
     take(method, {**needed, "newMember": 1})
@@ -127,6 +129,10 @@ def test_the_two_answers_of_context_size_are_told_apart() -> None:
         before=None,
         window=None,
         percent=None,
+        model=None,
+        grade="ok",
+        due_at=None,
+        due=False,
     )
     for root in (size, view_models.ContextSizes(sizes={"a": size})):
         sent = view_models.ContextSizeResult(root).to_wire()

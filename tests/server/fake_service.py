@@ -22,6 +22,8 @@ from pisessiond.service.types import (
     ChangeKind,
     Compacted,
     CompactionPreview,
+    ComparedSide,
+    Comparison,
     ContextPage,
     ContextSize,
     Done,
@@ -32,6 +34,7 @@ from pisessiond.service.types import (
     Navigated,
     Node,
     Origin,
+    Progress,
     SessionChange,
     Snapshot,
     Stats,
@@ -41,6 +44,7 @@ from pisessiond.service.types import (
     TreePage,
 )
 from pisessiond.service.watching import WatchState
+from pisessiond.summarizers.base import Choice
 
 SIZE = ContextSize(
     tokens=12,
@@ -101,6 +105,20 @@ class FakeSession:
         if subscriber not in self._subscribers:
             self._subscribers.append(subscriber)
         return self.snapshot(since)
+
+    def cancel_operation(self, operation_id: str | None, *, by: str) -> Progress | None:
+        del operation_id, by
+        return None
+
+    async def compare(self, a: EntryId | None, b: EntryId | None) -> Comparison:
+        for end in (a, b):
+            if end is not None:
+                self.node(end)
+        side = ComparedSide(1, 1, SIZE, TOTALS.tokens, 0.5, 2.5, ("a.py",), ("b.py",))
+        return Comparison(self.rev, None, None, side, side)
+
+    async def summarizers(self) -> Sequence[Choice]:
+        return (Choice("extract", None, is_ready=True, reason=None, is_default=True),)
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
         if subscriber in self._subscribers:

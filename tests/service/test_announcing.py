@@ -23,7 +23,7 @@ from pisessiond.service import sessions as sessions_module
 from pisessiond.service.announcing import CALM, JOIN_SECONDS, Announcer, Ring, RingBudget
 from pisessiond.service.errors import Busy, Degraded, LeafMoved, ReadOnly, SessionNotFound
 from pisessiond.service.open_session import OpenSession
-from pisessiond.service.types import Change, SessionChange
+from pisessiond.service.types import Change, OnlyListens, SessionChange
 from pisessiond.storage.base import Claimed
 from pisessiond.storage.claims import FolderClaims
 from tests.support.service import (
@@ -151,7 +151,7 @@ def test_all_rings_together_keep_64_mib() -> None:
 # Joining -------------------------------------------------------------------------------------
 
 
-class Ear:
+class Ear(OnlyListens):
     """Keeps what it is told, and insists on its being contiguous."""
 
     def __init__(self) -> None:

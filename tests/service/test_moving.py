@@ -26,6 +26,7 @@ from pisessiond.service.errors import (
     TooLarge,
 )
 from pisessiond.service.open_session import OpenSession
+from pisessiond.service.types import OnlyListens
 from pisessiond.storage import errors as store
 from pisessiond.storage.other_files import SystemOtherFiles
 from tests.support.exports import SAMPLE
@@ -226,7 +227,7 @@ async def test_an_id_that_names_no_file_and_half_a_pair_are_refused(house: House
 # The trash
 
 
-class Deaf:
+class Deaf(OnlyListens):
     def __init__(self) -> None:
         self.resets: list[str] = []
 

@@ -13,6 +13,7 @@ import pytest
 from pisessiond.service import watching
 from pisessiond.service.errors import SessionNotFound
 from pisessiond.service.open_session import OpenSession
+from pisessiond.service.types import OnlyListens
 from pisessiond.storage.base import Mark
 from pisessiond.storage.watch import FolderWatches
 from tests.support.service import (
@@ -269,7 +270,7 @@ async def test_a_file_being_written_anew_is_not_taken_for_gone(
     assert (session.leaf, session.is_unsaved) == ("x1", False)
 
 
-class _Hears:
+class _Hears(OnlyListens):
     def __init__(self, resets: list[str]) -> None:
         self._resets = resets
 

@@ -16,7 +16,7 @@ from pisessiond.service.held_session import Surroundings
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.places import Places
 from pisessiond.service.sessions import Sessions, Stores, open_sessions
-from pisessiond.service.types import Change, EntryId, Origin, SessionChange
+from pisessiond.service.types import Change, EntryId, OnlyListens, Origin, Progress, SessionChange
 from pisessiond.storage.catalogue import CatalogueFile
 from pisessiond.storage.glancing import FolderGlances
 from pisessiond.storage.jsonl import JsonlStore
@@ -53,7 +53,7 @@ class HandClock:
         self.ms += ms
 
 
-class _Deaf:
+class _Deaf(OnlyListens):
     """A subscriber that does nothing."""
 
     def session_changed(self, change: SessionChange) -> None:
@@ -63,7 +63,7 @@ class _Deaf:
         pass
 
 
-class Listener:
+class Listener(OnlyListens):
     """A subscriber that insists on contiguous revisions of one epoch, and keeps what it hears."""
 
     def __init__(self, session: OpenSession) -> None:
@@ -71,6 +71,7 @@ class Listener:
         self.heard: list[Change] = []
         self.steps: list[SessionChange] = []
         self.resets: list[str] = []
+        self.progress: list[Progress] = []
         self.leaf: EntryId | None = None
         self._start()
 
@@ -95,6 +96,9 @@ class Listener:
         assert self.session.epoch != self.epoch
         self.resets.append(reason)
         self._start()
+
+    def session_progress(self, progress: Progress) -> None:
+        self.progress.append(progress)
 
     def settle(self) -> None:
         """Hear what is held back to be joined: whoever comes in is told from here on."""

@@ -14,6 +14,8 @@ import msgspec
 from pisessiond.protocol.act_models import (
     AppendParams,
     AppendResult,
+    CancelOperationParams,
+    CancelOperationResult,
     CloneParams,
     CompactParams,
     CompactResult,
@@ -112,6 +114,16 @@ async def compact(connection: Connection, params: CompactParams) -> CompactResul
         base_leaf=_base_leaf(params),
     )
     return CompactResult(rev=done.rev, leaf=done.leaf, entry=done.entry)
+
+
+def cancel_operation(
+    connection: Connection, params: CancelOperationParams
+) -> CancelOperationResult:
+    """Ends what runs long in the session, whoever began it."""
+    found = connection.session(params.session).cancel_operation(
+        params.operation_id, by=connection.client.name
+    )
+    return CancelOperationResult(cancelled=None if found is None else conversion.progress(found))
 
 
 async def fork(connection: Connection, params: ForkParams) -> ForkResult:

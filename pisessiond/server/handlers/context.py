@@ -8,6 +8,8 @@ import msgspec
 
 from pisessiond.protocol.view_models import (
     CheckResult,
+    CompareParams,
+    CompareResult,
     ContextParams,
     ContextResult,
     ContextSizeParams,
@@ -15,6 +17,8 @@ from pisessiond.protocol.view_models import (
     ContextSizes,
     SessionParams,
     StatsResult,
+    SummarizerChoice,
+    SummarizersResult,
 )
 from pisessiond.server import conversion
 
@@ -48,6 +52,30 @@ async def context_size(connection: Connection, params: ContextSizeParams) -> Con
 async def stats(connection: Connection, params: SessionParams) -> StatsResult:
     """Totals of the active branch and of the file."""
     return conversion.stats_result(await connection.session(params.session).stats())
+
+
+async def compare(connection: Connection, params: CompareParams) -> CompareResult:
+    """Two branches since they parted."""
+    session = connection.session(params.session)
+    ends = [session.leaf if end == "leaf" else end for end in (params.a, params.b)]
+    return conversion.compare_result(await session.compare(*ends))
+
+
+async def summarizers(connection: Connection, params: SessionParams) -> SummarizersResult:
+    """Who can write summaries for the session."""
+    found = await connection.session(params.session).summarizers()
+    return SummarizersResult(
+        summarizers=[
+            SummarizerChoice(
+                name=one.name,
+                model=None if one.model is None else str(one.model),
+                ready=one.is_ready,
+                reason=one.reason,
+                default=one.is_default,
+            )
+            for one in found
+        ]
+    )
 
 
 async def check(connection: Connection, params: SessionParams) -> CheckResult:

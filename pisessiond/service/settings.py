@@ -1,0 +1,60 @@
+"""What the user's settings say for the sessions of one folder. The contract; it reads no file.
+
+pi's own settings (`settings.json`, the global one under the project's) say how much a compaction
+keeps; our own say which summarizer is meant and when a size is shown as large.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pisessiond.core.compaction import CompactionSettings
+from pisessiond.core.errors import BadSetting
+from pisessiond.core.pi_settings import CompactionTable
+from pisessiond.models.base import ModelName
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """From which percent of the window a size is shown as large."""
+
+    warn: float = 70.0
+    high: float = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSettings:
+    """The settings for one folder at one moment."""
+
+    compaction: CompactionTable = field(default_factory=CompactionTable)
+    branch_reserve_tokens: int = 16_384
+    """Room left in the window when a branch is summarised (pi: `branchSummary.reserveTokens`)."""
+    skip_branch_prompt: bool = False
+    """Moves are not to ask whether to summarise (pi: `branchSummary.skipPrompt`)."""
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    compacts_automatically: bool = False
+    """Whether the daemon compacts by itself (ours, not pi's `compaction.enabled` alone)."""
+    problem: BadSetting | None = None
+    """What in pi's files means nothing; everything is then as by default, and what depends on it
+    refuses with this."""
+
+    def compaction_for(self, model: ModelName | None) -> CompactionSettings:
+        """How a session at that model is compacted."""
+        return self.compaction.resolve(None if model is None else str(model))
+
+
+class Settings(Protocol):
+    """Whoever reads the settings."""
+
+    def for_folder(self, cwd: str) -> FolderSettings:
+        """What they say now. May read files, so it belongs in a worker; never raises."""
+        ...
+
+
+class DefaultSettings:
+    """Nothing is set."""
+
+    def for_folder(self, cwd: str) -> FolderSettings:
+        del cwd
+        return FolderSettings()

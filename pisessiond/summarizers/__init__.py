@@ -1,0 +1,1 @@
+"""Whoever can write a summary: models over HTTP, pi, a program, a client, or no model at all."""
