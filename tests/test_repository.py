@@ -17,7 +17,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGE: Final = ROOT / "pisessiond"
 
 # What each part may import of ours. "app" is the composition root and may import all but the
-# commands, which stand above it.
+# commands, which stand above it; "offline" is its half that runs without a daemon.
 LAYERS: Final[dict[str, tuple[str, ...]]] = {
     "core": ("core",),
     "storage": ("storage", "core"),
@@ -36,8 +36,9 @@ LAYERS: Final[dict[str, tuple[str, ...]]] = {
     # The errors of summarizers belong to their contract.
     "server": ("server", "protocol", "service", "summarizers.base", "core"),
     "client": ("client", "protocol"),
-    "cli": ("cli", "client", "protocol", "app"),
+    "cli": ("cli", "client", "protocol", "app", "offline"),
     "app": ("app", "server", "protocol", "service", "summarizers", "models", "storage", "core"),
+    "offline": ("offline", "app", "protocol", "service", "models", "storage", "core"),
     "__main__": ("cli",),
     "": (),
 }
@@ -159,12 +160,12 @@ def test_handlers_call_the_service_and_never_a_store() -> None:
     ] == []
 
 
-def test_the_composition_root_alone_names_concrete_stores() -> None:
+def test_the_composition_roots_alone_name_concrete_stores() -> None:
     assert [
         str(one)
         for one in IMPORTS
         if CONCRETE_STORES.match(one.imported)
-        and one.importer != "app"
+        and one.importer not in ("app", "offline")
         and not is_within(one.importer, "storage")
     ] == []
 

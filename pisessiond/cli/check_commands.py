@@ -65,23 +65,23 @@ def _asked(session: str, socket: str | None, output: Output) -> tuple[str, list[
 
 
 def _found(path: str, output: Output) -> list[Any]:
-    from pisessiond import app
+    from pisessiond import offline
 
     try:
-        return app.check(path)
-    except app.InspectError as error:
+        return offline.check(path)
+    except offline.InspectError as error:
         raise output.fail(error.kind, error.message, UNUSABLE) from error
 
 
 def _repaired(path: str, out: str, output: Output) -> dict[str, Any]:
-    from pisessiond import app
+    from pisessiond import offline
 
     if os.path.lexists(out):
         # Said before anything is read; that nothing is written over is seen to when it is made.
         raise output.fail("SessionExists", f"{out} exists; name a new file", UNUSABLE)
     try:
-        return app.repair(path, out)
-    except app.InspectError as error:
+        return offline.repair(path, out)
+    except offline.InspectError as error:
         raise output.fail(error.kind, error.message, UNUSABLE) from error
 
 
@@ -118,7 +118,7 @@ def recover(
     with the next one, `conflict` does not, since another program wrote its file. ID is the
     session's, or its beginning.
     """
-    from pisessiond import app
+    from pisessiond import offline
     from pisessiond.client.address import find_place
 
     if (session is None) != (out is None and not discard) or (out is not None and discard):
@@ -126,19 +126,19 @@ def recover(
     output = Output(as_json=as_json)
     with output.refusals():
         folder = find_place(agent_dir).recovery
-    found = app.recoveries(folder)
+    found = offline.recoveries(folder)
     if session is None:
         _list_recoveries(found, output, width)
         return
     one = _the_one(found, session, output)
     if out is not None:
         try:
-            app.export_recovery(folder, one["file"], out)
-        except app.InspectError as error:
+            offline.export_recovery(folder, one["file"], out)
+        except offline.InspectError as error:
             raise output.fail(error.kind, error.message, UNUSABLE) from error
         done = f"written: {out}"
     else:
-        if not app.discard_recovery(folder, one["file"]):
+        if not offline.discard_recovery(folder, one["file"]):
             sentence = "a running daemon holds this session; stop it first: pisessiond stop"
             raise output.fail("Busy", sentence, REFUSED)
         done = "discarded"

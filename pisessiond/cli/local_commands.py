@@ -53,12 +53,12 @@ def inspect(file: str, as_json: bool) -> None:
 
     Nothing is changed and no daemon asked.
     """
-    from pisessiond import app
+    from pisessiond import offline
 
     output = Output(as_json=as_json)
     try:
-        found = app.inspect(file)
-    except app.InspectError as error:
+        found = offline.inspect(file)
+    except offline.InspectError as error:
         raise output.fail(error.kind, error.message, REFUSED) from error
     if as_json:
         output.json(found)
@@ -75,9 +75,9 @@ def inspect(file: str, as_json: bool) -> None:
 )
 def schema() -> None:
     """Print the protocol, as OpenRPC."""
-    from pisessiond import app
+    from pisessiond import offline
 
-    Output(as_json=True).json(app.schema())
+    Output(as_json=True).json(offline.schema())
 
 
 @click.command(

@@ -77,13 +77,13 @@ def _of_one(session: str, socket: str | None, output: Output) -> Any:
 def _of_all(
     output: Output, agent_dir: str | None, cwd: str | None, *, ascii_only: bool, width: int | None
 ) -> None:
-    from pisessiond import app
+    from pisessiond import offline
     from pisessiond.cli.progress import Progress
     from pisessiond.cli.totals_view import totals_lines
 
     progress = Progress("reading sessions", ascii_only=ascii_only)
     try:
-        found = app.totals(agent_dir, cwd and os.path.abspath(cwd), progress)
+        found = offline.totals(agent_dir, cwd and os.path.abspath(cwd), progress)
     finally:
         progress.end()
     if output.as_json:

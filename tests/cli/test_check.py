@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 from click.testing import CliRunner, Result
 
-from pisessiond import app
+from pisessiond import app, offline
 from pisessiond.cli.main import cli
 from pisessiond.core.problems import CONSEQUENCES
 from tests.support.corpus import CORPUS, SAMPLES
@@ -117,14 +117,14 @@ def test_a_line_that_is_no_json_is_told_in_our_words(tmp_path: Path, name: str) 
     line, message = BAD_LINES[name]
     path = tmp_path / "s.jsonl"
     path.write_bytes(HEADER + line + b"\n")
-    (problem,) = app.check(str(path))
+    (problem,) = offline.check(str(path))
     assert (problem["kind"], problem["message"], problem["line"]) == ("badLine", message, 2)
 
 
 def test_a_compaction_that_names_nothing_it_keeps_is_a_problem(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(HEADER + b'{"type":"compaction","id":"c","parentId":null,"summary":"S"}\n')
-    (problem,) = app.check(str(path))
+    (problem,) = offline.check(str(path))
     assert (problem["kind"], problem["entry"]) == ("firstKept", "c")
     assert "names no first entry" in problem["message"]
 

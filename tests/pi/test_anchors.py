@@ -6,7 +6,7 @@ from shutil import copyfile
 
 import pytest
 
-from pisessiond import app
+from pisessiond import app, offline
 from pisessiond.service.types import Origin
 from tests.support.corpus import SAMPLES, Sample
 from tests.support.pi import Pi
@@ -53,7 +53,7 @@ async def check(pi: Pi, path: Path, place: str | None, *, core_reads_all: bool) 
         assert core["leafId"] == opened["leafId"]
         if core_reads_all and not any(mark in path.read_bytes() for mark in UNKNOWN_TO_CORE):
             assert core["context"]["sha256"] == opened["context"]["sha256"]
-    assert app.inspect(str(path))["leafId"] == opened["leafId"]
+    assert offline.inspect(str(path))["leafId"] == opened["leafId"]
     places = app.session_places(str(path.parent / "agent"))
     async with app.sessions(places, app.ServeOptions()) as sessions:
         session = await sessions.open(path=str(path))

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from pisessiond import app
+from pisessiond import offline
 from tests.support.corpus import CORPUS, SAMPLES, Sample
 from tests.support.differences import DIFFERENCES
 from tests.support.pi import Pi
@@ -30,7 +30,7 @@ PROBLEMS: Final = CORPUS.parent / "problems.txt"
 def inspect(sample: Sample, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What `pisessiond inspect` tells, standing in `folder`."""
     monkeypatch.chdir(folder)
-    answer: dict[str, Any] = json.loads(json.dumps(app.inspect(str(sample.path))))
+    answer: dict[str, Any] = json.loads(json.dumps(offline.inspect(str(sample.path))))
     if answer["cwd"] == str(folder):
         answer["cwd"] = "<cwd>"
     return answer
@@ -99,8 +99,8 @@ def test_the_size_at_every_entry_is_pis(pi: Pi, sample: Sample, tmp_path: Path) 
 def kinds_of_refusal() -> dict[str, str]:
     told = {}
     for sample in REFUSED:
-        with pytest.raises(app.InspectError) as refusal:
-            app.inspect(str(sample.path))
+        with pytest.raises(offline.InspectError) as refusal:
+            offline.inspect(str(sample.path))
         told[sample.name] = refusal.value.kind
     return told
 
@@ -143,7 +143,7 @@ def test_the_command_prints_what_inspect_tells() -> None:
         text=True,
         check=True,
     )
-    assert json.loads(done.stdout) == app.inspect(str(path))
+    assert json.loads(done.stdout) == offline.inspect(str(path))
 
 
 def problem_lines() -> str:
