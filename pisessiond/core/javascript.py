@@ -38,6 +38,7 @@ __all__ = [
     "trim",
     "utf16_length",
     "utf16_order",
+    "well_formed",
 ]
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
@@ -337,6 +338,13 @@ def cut_utf16(text: str, units: int) -> str:
     if len(data) > end and 0xD8 <= data[end - 1] <= 0xDB and 0xDC <= data[end + 1] <= 0xDF:
         end -= 2
     return data[:end].decode("utf-16-le", "surrogatepass")
+
+
+def well_formed(text: str) -> str:
+    """`text.toWellFormed()`: a surrogate without a partner becomes U+FFFD, a pair its character."""
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def utf16_order(text: str) -> bytes:
