@@ -26,6 +26,20 @@ class Price:
     output: float
     cache_read: float = 0.0
     cache_write: float = 0.0
+    tiers: tuple[PriceTier, ...] = ()
+    """What large requests cost instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTier:
+    """The price of a whole request whose input is large; US dollars for a million tokens."""
+
+    input_tokens_above: int
+    """It holds for more input than this, whatever was cached of it."""
+    input: float
+    output: float
+    cache_read: float = 0.0
+    cache_write: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
