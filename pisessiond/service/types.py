@@ -220,6 +220,15 @@ class Subscriber(Protocol):
     async def ask(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
         """What it answers. Cancelling cancels the request at the client.
 
+        Args:
+            method: as the protocol names it.
+            params: by the names that our models give them (`operation_id`), values of this
+                module (`CompactionPreview`, `MovePreview`) among them.
+            seconds: how long it has.
+
+        Returns:
+            What the client gave, by the names of our models; members it left out are absent.
+
         Raises:
             Absent: no answer came in that time, an error came, or something that is no object.
         """
