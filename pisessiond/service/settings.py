@@ -36,12 +36,19 @@ class FolderSettings:
     compacts_automatically: bool = False
     """Whether the daemon compacts by itself (ours, not pi's `compaction.enabled` alone)."""
     problem: BadSetting | None = None
-    """What in pi's files means nothing; everything is then as by default, and what depends on it
-    refuses with this."""
+    """What in pi's files means nothing whichever the model; everything is then as by default, and
+    what depends on it refuses with this."""
 
     def compaction_for(self, model: ModelName | None) -> CompactionSettings:
         """How a session at that model is compacted."""
         return self.compaction.resolve(None if model is None else str(model))
+
+    def problem_for(self, model: ModelName | None) -> BadSetting | None:
+        """What a compaction at that model has to refuse with: `problem`, or the model's override.
+
+        As with pi, a bad override of one model keeps no other from being compacted.
+        """
+        return self.problem or self.compaction.problem_with(None if model is None else str(model))
 
 
 class Settings(Protocol):
