@@ -222,10 +222,10 @@ def _string_text(text: str) -> str:
     spelled = encode_basestring(text)
     if spelled.isascii() or not _SURROGATE.search(spelled):
         return spelled
-    return _SURROGATE.sub(lambda unit: f"\\u{ord(unit[0]):04x}", _join_pairs(spelled))
+    return _SURROGATE.sub(lambda unit: f"\\u{ord(unit[0]):04x}", join_pairs(spelled))
 
 
-def _join_pairs(text: str) -> str:
+def join_pairs(text: str) -> str:
     """The text with surrogates that stand as a pair turned into the character they mean."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pisessiond.core.javascript import (
     is_truthy,
+    join_pairs,
     number_text,
     object_entries,
     stringify_length,
@@ -162,7 +163,9 @@ def content_text(content: Any, separator: str) -> str:
     if not isinstance(content, list):
         return ""
     texts = (block.get("text") for block in content if _is_text_block(block))
-    return separator.join(map(_as_text, texts))
+    joined = separator.join(map(_as_text, texts))
+    # Where nothing stands between two texts, the halves of a pair become one character.
+    return joined if separator or joined.isascii() else join_pairs(joined)
 
 
 def _is_text_block(block: Any) -> bool:

@@ -53,6 +53,10 @@ def test_long_results_are_cut_without_tearing_a_pair() -> None:
     )
 
 
+def test_halves_of_a_pair_in_neighbouring_blocks_are_one_character() -> None:
+    check([{"role": "user", "content": [text("\ud83d"), text("\udc00")]}], "[User]: \U0001f400")
+
+
 def test_shell_output_is_the_users_unless_kept_out() -> None:
     ran = {"role": "bashExecution", "command": "make", "output": "done", "exitCode": 0}
     check(
