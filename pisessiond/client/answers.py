@@ -609,6 +609,22 @@ class DidProgress(TypedDict):
     message: NotRequired[str | None]
 
 
+class WorkDone(TypedDict):
+    """How far a request is, as LSP tells it."""
+
+    kind: Literal["begin", "report", "end"]
+    title: NotRequired[str | None]
+    cancellable: NotRequired[bool | None]
+    message: NotRequired[str | None]
+
+
+class ProgressParams(TypedDict):
+    """How far a request is that was sent with a `workDoneToken`; at most ten a second."""
+
+    token: str | int
+    value: WorkDone
+
+
 class DidReset(TypedDict):
     """What you know of this session no longer holds: open it again."""
 
@@ -627,6 +643,55 @@ class Stopping(TypedDict):
     """The daemon ends; the connection is closed next."""
 
     reason: str
+
+
+class WillCompactParams(TypedDict):
+    """A compaction is about to be made. No answer within five seconds counts as none."""
+
+    session: str
+    operationId: str
+    reason: Literal["manual", "threshold"]
+    preparation: CompactionPreview
+
+
+class WillResult(TypedDict):
+    """A client's word on what is about to happen; every member may be left out."""
+
+    cancel: NotRequired[bool]
+    summary: NotRequired[str | None]
+    details: NotRequired[dict[str, Any] | None]
+    usage: NotRequired[dict[str, Any] | None]
+    customInstructions: NotRequired[str | None]
+    label: NotRequired[str | None]
+
+
+class WillNavigateParams(TypedDict):
+    """The leaf is about to move. No answer within five seconds counts as none."""
+
+    session: str
+    operationId: str
+    target: EntryId | None
+    summarize: bool
+    preparation: MovePreview
+
+
+class SummarizeParams(TypedDict):
+    """A text for the client's model to answer. Ten minutes; then it is cancelled."""
+
+    session: str
+    operationId: str
+    kind: Literal["history", "turnPrefix", "branch"]
+    system: str
+    prompt: str
+    maxTokens: int
+
+
+class SummarizeResult(TypedDict):
+    """What the client's model answered."""
+
+    summary: str
+    usage: NotRequired[dict[str, Any] | None]
+    model: NotRequired[str | None]
 
 
 class Limits(TypedDict):

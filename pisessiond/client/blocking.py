@@ -19,6 +19,7 @@ from typing import Any, Literal
 from pisessiond import __version__
 from pisessiond.client import answers
 from pisessiond.client.address import agent_folder
+from pisessiond.client.answering import BlockingHandlers
 from pisessiond.client.blocking_connection import BlockingConnection
 from pisessiond.client.blocking_lasting import BlockingLastingConnection
 from pisessiond.client.blocking_session import BlockingSession
@@ -45,6 +46,7 @@ def connect(
     new_id: NewId = new_entry_id,
     reconnect: bool = False,
     start: bool = True,
+    requests: BlockingHandlers | None = None,
 ) -> Iterator[BlockingClient]:
     """A client of the daemon, until the block ends.
 
@@ -60,12 +62,16 @@ def connect(
         reconnect: Whether to come back after the daemon was stopped or killed: sessions are opened
             again, readers of changes miss nothing, and what can be asked twice is.
         start: Whether to start the user's own daemon when there is none.
+        requests: What answers the daemon's requests, by method: `session/summarize`,
+            `session/willCompact`, `session/willNavigate`. Each is given the parameters and returns
+            the result, or None for nothing to say; what it raises counts as no answer.
 
     Raises:
         NoDaemon: Nobody answers there, or none could be started.
         RpcFailure: The daemon does not want this client, such as one of another protocol version.
     """
-    joining = _Joining(path, client_id or os.urandom(8).hex(), name, cwd or _cwd(), start)
+    who = {"id": client_id or os.urandom(8).hex(), "name": name, "version": __version__}
+    joining = _Joining(path, who, cwd or _cwd(), start, requests or {})
     connection = joining.join()
     lasting = BlockingLastingConnection(connection, joining.join) if reconnect else connection
     try:
@@ -77,11 +83,19 @@ def connect(
 class _Joining:
     """How one client gets to its daemon, the first time and each time after."""
 
-    def __init__(self, path: str | None, client_id: str, name: str, cwd: str, start: bool) -> None:
+    def __init__(
+        self,
+        path: str | None,
+        who: dict[str, str],
+        cwd: str,
+        start: bool,
+        requests: BlockingHandlers,
+    ) -> None:
         self._path = path
-        self._who = {"id": client_id, "name": name, "version": __version__}
+        self._who = who
         self._cwd = cwd
         self._start = start
+        self._requests = requests
         self.announced: answers.Announcement | None = None
         self.older_daemon: str | None = None
 
@@ -90,7 +104,9 @@ class _Joining:
         attempts = 1 if self._path is not None else _JOIN_ATTEMPTS
         while True:
             attempts -= 1
-            connection = BlockingConnection.open(self._path, HANDSHAKE_TIMEOUT, start=self._start)
+            connection = BlockingConnection.open(
+                self._path, HANDSHAKE_TIMEOUT, start=self._start, handlers=self._requests
+            )
             try:
                 self.announced = self._initialize(connection)
                 if not attempts or not self._replaces(connection, self.announced["build"]):
@@ -112,6 +128,8 @@ class _Joining:
             "client": self._who,
             "cwd": self._cwd,
         }
+        if self._requests:
+            options["requests"] = list(self._requests)
         if self._path is None:
             options["agentDir"] = agent_folder()
         if wished := os.environ.get("PI_CODING_AGENT_SESSION_DIR"):

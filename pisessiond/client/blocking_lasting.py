@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from pisessiond.client.blocking_connection import BlockingConnection
 from pisessiond.client.errors import ConnectionLost, NoDaemon, Unsafe
 from pisessiond.client.inbox import Notification
+from pisessiond.client.progress import OnProgress
 from pisessiond.client.repeating import PATIENCE, may_repeat, pauses
 
 
@@ -41,7 +42,12 @@ class BlockingLastingConnection:
         self._kept.pop(kept, None)
 
     def call(
-        self, method: str, params: dict[str, Any] | None = None, timeout: float | None = None
+        self,
+        method: str,
+        params: dict[str, Any] | None = None,
+        timeout: float | None = None,
+        *,
+        progress: OnProgress | None = None,
     ) -> Any:
         """As `BlockingConnection.call`; made again after a loss, if that can do no harm.
 
@@ -51,7 +57,7 @@ class BlockingLastingConnection:
         """
         while True:
             try:
-                return self._now.call(method, params, timeout)
+                return self._now.call(method, params, timeout, progress=progress)
             except ConnectionLost as lost:
                 self._renew(lost)
                 if not may_repeat(method, params):

@@ -17,8 +17,9 @@ from pisessiond.client.entries import NewId, with_ids
 from pisessiond.client.errors import RpcFailure
 from pisessiond.client.inbox import Notification
 from pisessiond.client.params import UNSET, Unset, to_wire
+from pisessiond.client.progress import OnProgress
 from pisessiond.client.repeating import RESTORED
-from pisessiond.client.update import Update, judge
+from pisessiond.client.update import DID_PROGRESS, Update, judge
 
 Filter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
 
@@ -113,11 +114,16 @@ class BlockingSession:
         dry_run: bool = False,
         base_leaf: EntryId | Unset | None = UNSET,
         request_id: str | Unset = UNSET,
+        progress: OnProgress | None = None,
     ) -> answers.NavigateResult:
-        """Moves the leaf: to an entry, to the place before a user message, or before all (None)."""
+        """Moves the leaf: to an entry, to the place before a user message, or before all (None).
+
+        With `summarize` it takes as long as a model takes, and `progress` is told how far it is.
+        """
         return self._call(
             answers.NavigateResult,
             "session/navigate",
+            progress,
             target=target,
             exact=exact or UNSET,
             summarize=summarize or UNSET,
@@ -142,14 +148,17 @@ class BlockingSession:
         with_input: bool = False,
         base_leaf: EntryId | Unset | None = UNSET,
         request_id: str | Unset = UNSET,
+        progress: OnProgress | None = None,
     ) -> answers.CompactResult:
         """Compacts the active branch with a given summary or one that is asked for.
 
-        With `dry_run` nothing is written and the answer's `preview` says what would be.
+        With `dry_run` nothing is written and the answer's `preview` says what would be. `progress`
+        is told how far the summary is.
         """
         return self._call(
             answers.CompactResult,
             "session/compact",
+            progress,
             summary=summary,
             dry_run=dry_run,
             custom_instructions=custom_instructions,
@@ -378,11 +387,17 @@ class BlockingSession:
         self._connection.drop(self)
         self._connection.forget(self.handle)
 
-    def changes(self, timeout: float | None = None) -> Iterator[Update]:
+    def changes(
+        self,
+        timeout: float | None = None,
+        *,
+        progress: bool = False,
+    ) -> Iterator[Update]:
         """Every change from the opening on, the client's own included, in order and without gaps.
 
         Where the daemon or this client had to drop some, the session is opened again, and the next
-        update says so. One reader at a time; what waits is bounded (see `inbox`).
+        update says so. One reader at a time; what waits is bounded (see `inbox`). With `progress`
+        there are also updates that only tell of long operations, whoever began them.
 
         Raises:
             TimeoutError: For `timeout` seconds none came. Asking again goes on where it stood.
@@ -396,6 +411,9 @@ class BlockingSession:
                 if isinstance(missed, RpcFailure):
                     raise missed
                 yield missed
+            if method == DID_PROGRESS and progress:
+                told = cast(answers.DidProgress, params)
+                yield Update(self._rev, (), self.leaf, self.context_size, progress=told)
             verdict = judge(method, params, self._epoch, self._rev)
             if verdict == "apply":
                 update = Update.of(params)
@@ -434,6 +452,8 @@ class BlockingSession:
         self._epoch, self._rev = epoch, update.rev
         self.leaf, self.context_size = update.leaf, update.context_size
 
-    def _call(self, _answer: type[_Answer], method: str, **named: Any) -> _Answer:
+    def _call(
+        self, _answer: type[_Answer], method: str, _progress: OnProgress | None = None, **named: Any
+    ) -> _Answer:
         params = {"session": self.handle, **to_wire(**named)}
-        return cast(_Answer, self._connection.call(method, params))
+        return cast(_Answer, self._connection.call(method, params, progress=_progress))

@@ -10,8 +10,11 @@ import itertools
 from typing import Any
 
 from pisessiond.client import framing
+from pisessiond.client.answer_tasks import Answering
+from pisessiond.client.answering import Handlers
 from pisessiond.client.errors import ConnectionLost, no_daemon
 from pisessiond.client.inbox import Inboxes, Notification
+from pisessiond.client.progress import CANCEL, PROGRESS, OnProgress, token_of
 from pisessiond.client.starting import reach_daemon
 
 _READ_SIZE = 256 * 1024
@@ -20,11 +23,19 @@ _READ_SIZE = 256 * 1024
 class Connection:
     """Requests in flight side by side, and an inbox for each session's notifications."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        handlers: Handlers | None = None,
+    ) -> None:
         self._reader = reader
         self._writer = writer
         self._numbers = itertools.count(1)
         self._pending: dict[int, asyncio.Future[Any]] = {}
+        self._watched: dict[Any, tuple[int, OnProgress]] = {}
+        """By token: the request and who wants to hear how far it is."""
+        self._answering = Answering(handlers or {}, self._send)
         self._inboxes = Inboxes()
         self._arrivals: dict[str, asyncio.Event] = {}
         self._lost: ConnectionLost | None = None
@@ -37,8 +48,11 @@ class Connection:
         timeout: float | None = None,  # noqa: ASYNC109
         *,
         start: bool = True,
+        handlers: Handlers | None = None,
     ) -> Connection:
         """A connection to a socket, or to the daemon at the one address, started if need be.
+
+        `handlers` answer what the daemon asks of this client.
 
         Raises:
             NoDaemon: There is no socket, nobody listens, or it may not be used; or no daemon could
@@ -54,15 +68,19 @@ class Connection:
                     reader, writer = await asyncio.open_unix_connection(path)
         except OSError as error:
             raise no_daemon(path or "of the daemon", error) from error
-        return cls(reader, writer)
+        return cls(reader, writer, handlers)
 
     async def call(
         self,
         method: str,
         params: dict[str, Any] | None = None,
         timeout: float | None = None,  # noqa: ASYNC109
+        *,
+        progress: OnProgress | None = None,
     ) -> Any:
         """The result of one request. Cancelling it, or its timeout, cancels it at the daemon too.
+
+        `progress` is told how far the request is; what it raises cancels the request and is raised.
 
         Raises:
             RpcFailure: The daemon refused it.
@@ -72,19 +90,24 @@ class Connection:
         if self._lost is not None:
             raise ConnectionLost(*self._lost.args)
         number = next(self._numbers)
+        if progress is not None:
+            params = {**(params or {}), "workDoneToken": token_of(number)}
+        frame = framing.request(number, method, params)
         reply = self._pending[number] = asyncio.get_running_loop().create_future()
-        self._writer.write(framing.request(number, method, params))
+        if progress is not None:
+            self._watched[token_of(number)] = number, progress
+        self._writer.write(frame)
         try:
             async with asyncio.timeout(timeout):
                 await self._drain()
                 return await reply
         except (asyncio.CancelledError, TimeoutError):
             # A reply that still comes finds nobody waiting and is dropped.
-            if not self._writer.is_closing():
-                self._writer.write(framing.notification("$/cancelRequest", {"id": number}))
+            self._cancel(number)
             raise
         finally:
             del self._pending[number]
+            self._watched.pop(token_of(number), None)
             if not reply.cancel() and not reply.cancelled():
                 # Looked at, so that asyncio does not complain of a failure that nobody asked for.
                 reply.exception()
@@ -135,11 +158,19 @@ class Connection:
         """Ends the connection; what still waits for a reply gets `ConnectionLost`."""
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
+        await self._answering.aclose()
         self._writer.close()
         try:
             await self._writer.wait_closed()
         except OSError:
             pass
+
+    def _send(self, frame: bytes) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(frame)
+
+    def _cancel(self, number: int) -> None:
+        self._send(framing.notification(CANCEL, {"id": number}))
 
     async def _drain(self) -> None:
         try:
@@ -167,6 +198,7 @@ class Connection:
                     reply.set_exception(ConnectionLost(*lost.args))
             for arrival in self._arrivals.values():
                 arrival.set()
+            self._answering.cancel_all()
 
     def _fail_all(self, error: Any) -> None:
         """Nobody knows which request the daemon could not read: none may wait for ever."""
@@ -188,6 +220,28 @@ class Connection:
             else:
                 reply.set_result(message.get("result"))
         elif "id" in message:
-            self._writer.write(framing.refusal(message["id"], method))
+            self._answering.take(message)
         else:
-            self.put(Notification.of(message))
+            self._hear(Notification.of(message))
+
+    def _hear(self, notification: Notification) -> None:
+        if notification.method == CANCEL:
+            self._answering.cancel(notification.params.get("id"))
+        elif notification.method == PROGRESS and self._watches(notification.params.get("token")):
+            self._tell(*self._watched[notification.params["token"]], notification.params)
+        else:
+            self.put(notification)
+
+    def _watches(self, token: Any) -> bool:
+        return isinstance(token, str) and token in self._watched
+
+    def _tell(self, number: int, progress: OnProgress, params: dict[str, Any]) -> None:
+        reply = self._pending[number]
+        if reply.done():
+            return
+        try:
+            progress(params["value"])
+        except Exception as error:  # noqa: BLE001
+            # It belongs to whoever waits for the reply, not to the reader.
+            self._cancel(number)
+            reply.set_exception(error)

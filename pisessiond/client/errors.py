@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 
 class ClientError(Exception):
@@ -48,6 +48,25 @@ class RpcFailure(ClientError):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.kind}, {self.code}, {self.message!r})"
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while a request was at work: it was cancelled, and this says what became of it."""
+
+    def __init__(
+        self,
+        outcome: Literal["cancelled", "done", "unknown"],
+        result: Any = None,
+        failure: RpcFailure | None = None,
+    ) -> None:
+        super().__init__()
+        self.outcome = outcome
+        """`cancelled`: nothing was changed. `done`: it was too late for that. `unknown`: the daemon
+        said nothing in time."""
+        self.result = result
+        """What it answered; where it was done."""
+        self.failure = failure
+        """What the daemon said of the cancelling, or why the request failed anyway."""
 
 
 def no_daemon(path: str, error: OSError) -> NoDaemon:

@@ -19,6 +19,8 @@ MAX_MESSAGE = 64 * 1024 * 1024
 
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+CANCELLED = -32800
 
 
 def encode_message(message: dict[str, Any]) -> bytes:
@@ -50,10 +52,20 @@ def notification(method: str, params: Any) -> bytes:
     return encode_message({"jsonrpc": "2.0", "method": method, "params": params})
 
 
-def refusal(number: Any, method: str) -> bytes:
-    """The frame that answers a request of the daemon's which this client cannot serve."""
-    error = {"code": METHOD_NOT_FOUND, "message": f"this client does not answer {method}"}
+def response(number: Any, result: Any) -> bytes:
+    """The frame that answers a request of the daemon's."""
+    return encode_message({"jsonrpc": "2.0", "id": number, "result": result})
+
+
+def refusal(number: Any, code: int, sentence: str) -> bytes:
+    """The frame that answers a request of the daemon's with an error."""
+    error = {"code": code, "message": sentence}
     return encode_message({"jsonrpc": "2.0", "id": number, "error": error})
+
+
+def unknown_method(number: Any, method: str) -> bytes:
+    """The frame that answers a request of the daemon's which this client cannot serve."""
+    return refusal(number, METHOD_NOT_FOUND, f"this client does not answer {method}")
 
 
 def failure_of(error: Any) -> RpcFailure:

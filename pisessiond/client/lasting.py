@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from pisessiond.client.connection import Connection
 from pisessiond.client.errors import ConnectionLost, NoDaemon, Unsafe
 from pisessiond.client.inbox import Notification
+from pisessiond.client.progress import OnProgress
 from pisessiond.client.repeating import PATIENCE, may_repeat, pauses
 
 
@@ -54,6 +55,8 @@ class LastingConnection:
         method: str,
         params: dict[str, Any] | None = None,
         timeout: float | None = None,  # noqa: ASYNC109
+        *,
+        progress: OnProgress | None = None,
     ) -> Any:
         """As `Connection.call`; made again after a loss, if that can do no harm.
 
@@ -64,7 +67,7 @@ class LastingConnection:
         while True:
             connection = self._now
             try:
-                return await connection.call(method, params, timeout)
+                return await connection.call(method, params, timeout, progress=progress)
             except ConnectionLost as lost:
                 await self._renew(connection, lost)
                 if not may_repeat(method, params):

@@ -4,6 +4,10 @@ Nobody knows then whether they were carried out. Questions may be asked twice; o
 whose second time changes nothing: an append whose entries have ids, and what sets something to a
 value. A second fork would be a second file, and a file that was written or deleted is in the way
 of the second time.
+
+A summary is an entry of its own, and may have been paid for. Its act is made again only with both
+a `requestId`, for which the same daemon repeats the answer, and a `baseLeaf`, by which another
+daemon notices what the first one wrote.
 """
 
 from __future__ import annotations
@@ -17,7 +21,6 @@ _NEVER: Final = frozenset(
         "session/create",
         "session/fork",
         "session/clone",
-        "session/compact",
         "session/import",
         "session/delete",
         "daemon/shutdown",
@@ -41,11 +44,24 @@ def may_repeat(method: str, params: dict[str, Any] | None) -> bool:
         entries = given.get("entries", [given.get("entry")])
         return all(isinstance(one, dict) and "id" in one for one in entries)
     if method == "session/navigate":
-        # A summary is an entry of its own, and so is a label.
-        return not {"summary", "summarize", "label"} & given.keys()
+        # A label is an entry of its own too.
+        writes = bool({"summary", "summarize", "label"} & given.keys())
+        return not writes or "dryRun" in given or _knows_its_second_time(given)
+    if method == "session/compact":
+        if given.get("dryRun") == "summary":
+            # Writes nothing, but asks a model.
+            return "requestId" in given
+        return "dryRun" in given or _knows_its_second_time(given)
+    if method == "session/cancel":
+        # Whatever runs may be another operation by now.
+        return "operationId" in given
     if method == "session/export":
         return "path" not in given
     return method not in _NEVER
+
+
+def _knows_its_second_time(given: dict[str, Any]) -> bool:
+    return {"requestId", "baseLeaf"} <= given.keys()
 
 
 def pauses() -> Iterator[float]:

@@ -17,8 +17,9 @@ from pisessiond.client.errors import RpcFailure
 from pisessiond.client.inbox import Notification
 from pisessiond.client.lasting import LastingConnection
 from pisessiond.client.params import UNSET, Unset, to_wire
+from pisessiond.client.progress import OnProgress
 from pisessiond.client.repeating import RESTORED
-from pisessiond.client.update import Update, judge
+from pisessiond.client.update import DID_PROGRESS, Update, judge
 
 Filter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
 
@@ -113,11 +114,16 @@ class Session:
         dry_run: bool = False,
         base_leaf: EntryId | Unset | None = UNSET,
         request_id: str | Unset = UNSET,
+        progress: OnProgress | None = None,
     ) -> answers.NavigateResult:
-        """Moves the leaf: to an entry, to the place before a user message, or before all (None)."""
+        """Moves the leaf: to an entry, to the place before a user message, or before all (None).
+
+        With `summarize` it takes as long as a model takes, and `progress` is told how far it is.
+        """
         return await self._call(
             answers.NavigateResult,
             "session/navigate",
+            progress,
             target=target,
             exact=exact or UNSET,
             summarize=summarize or UNSET,
@@ -142,14 +148,17 @@ class Session:
         with_input: bool = False,
         base_leaf: EntryId | Unset | None = UNSET,
         request_id: str | Unset = UNSET,
+        progress: OnProgress | None = None,
     ) -> answers.CompactResult:
         """Compacts the active branch with a given summary or one that is asked for.
 
-        With `dry_run` nothing is written and the answer's `preview` says what would be.
+        With `dry_run` nothing is written and the answer's `preview` says what would be. `progress`
+        is told how far the summary is.
         """
         return await self._call(
             answers.CompactResult,
             "session/compact",
+            progress,
             summary=summary,
             dry_run=dry_run,
             custom_instructions=custom_instructions,
@@ -380,11 +389,17 @@ class Session:
         self._connection.drop(self)
         self._connection.forget(self.handle)
 
-    async def changes(self, timeout: float | None = None) -> AsyncIterator[Update]:  # noqa: ASYNC109
+    async def changes(
+        self,
+        timeout: float | None = None,  # noqa: ASYNC109
+        *,
+        progress: bool = False,
+    ) -> AsyncIterator[Update]:
         """Every change from the opening on, the client's own included, in order and without gaps.
 
         Where the daemon or this client had to drop some, the session is opened again, and the next
-        update says so. One reader at a time; what waits is bounded (see `inbox`).
+        update says so. One reader at a time; what waits is bounded (see `inbox`). With `progress`
+        there are also updates that only tell of long operations, whoever began them.
 
         Raises:
             TimeoutError: For `timeout` seconds none came. Asking again goes on where it stood.
@@ -398,6 +413,9 @@ class Session:
                 if isinstance(missed, RpcFailure):
                     raise missed
                 yield missed
+            if method == DID_PROGRESS and progress:
+                told = cast(answers.DidProgress, params)
+                yield Update(self._rev, (), self.leaf, self.context_size, progress=told)
             verdict = judge(method, params, self._epoch, self._rev)
             if verdict == "apply":
                 update = Update.of(params)
@@ -438,6 +456,8 @@ class Session:
         self._epoch, self._rev = epoch, update.rev
         self.leaf, self.context_size = update.leaf, update.context_size
 
-    async def _call(self, _answer: type[_Answer], method: str, **named: Any) -> _Answer:
+    async def _call(
+        self, _answer: type[_Answer], method: str, _progress: OnProgress | None = None, **named: Any
+    ) -> _Answer:
         params = {"session": self.handle, **to_wire(**named)}
-        return cast(_Answer, await self._connection.call(method, params))
+        return cast(_Answer, await self._connection.call(method, params, progress=_progress))

@@ -16,6 +16,7 @@ from pisessiond.client.inbox import SESSION_RESET
 Verdict = Literal["apply", "ignore", "reopen"]
 
 DID_CHANGE = "session/didChange"
+DID_PROGRESS = "session/didProgress"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,9 @@ class Update:
     snapshot: answers.OpenResult | None = None
     """Set when changes were lost or the session was loaded anew: forget what you drew and fetch the
     tree again. `changes` is empty then."""
+    progress: answers.DidProgress | None = None
+    """Set when a compaction or a move with a summary begins, goes on or ends: nothing changed, and
+    the rest is as before. Only for readers that ask for it."""
 
     @classmethod
     def of(cls, delta: dict[str, Any]) -> Update:

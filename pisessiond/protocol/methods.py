@@ -394,6 +394,11 @@ DID_PROGRESS: Final = Notification(
     told.DidProgress,
     "A compaction or a move with a summary begins, goes on or ends.",
 )
+PROGRESS: Final = Notification(
+    "$/progress",
+    told.ProgressParams,
+    "How far a request is that gave a workDoneToken; to its sender alone.",
+)
 DID_RESET: Final = Notification(
     "session/didReset", told.DidReset, "A session the client opened has to be opened again."
 )
@@ -404,7 +409,14 @@ STOPPING: Final = Notification("daemon/stopping", told.Stopping, "The daemon end
 
 NOTIFICATIONS: Final[dict[str, Notification[Any]]] = {
     notification.name: notification
-    for notification in (DID_CHANGE, DID_PROGRESS, DID_RESET, SESSIONS_DID_CHANGE, STOPPING)
+    for notification in (
+        DID_CHANGE,
+        DID_PROGRESS,
+        PROGRESS,
+        DID_RESET,
+        SESSIONS_DID_CHANGE,
+        STOPPING,
+    )
 }
 """Everything the daemon tells unasked, by name."""
 

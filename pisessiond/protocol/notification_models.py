@@ -6,7 +6,7 @@ from typing import Literal
 
 from pisessiond.protocol.session_models import ListedSession
 from pisessiond.protocol.values import Change, ContextSize, Progress
-from pisessiond.protocol.wire import EntryId, WireModel
+from pisessiond.protocol.wire import EntryId, ProgressToken, WireModel
 
 
 class DidChange(WireModel):
@@ -37,6 +37,28 @@ class DidProgress(Progress):
 
     Told to everyone who has the session open, whoever began it.
     """
+
+
+class WorkDone(WireModel):
+    """How far a request is, as LSP tells it."""
+
+    kind: Literal["begin", "report", "end"]
+    """One begins, any number report, one ends; then comes the answer."""
+    title: str | None = None
+    """What runs; of `begin` only."""
+    cancellable: bool | None = None
+    """Whether `$/cancelRequest` ends it; of `begin` only."""
+    message: str | None = None
+    """How much has come (`1.2k received`), or how it ended."""
+
+
+class ProgressParams(WireModel):
+    """How far a request is that was sent with a `workDoneToken`; at most ten a second."""
+
+    token: ProgressToken
+    """The request's `workDoneToken`."""
+    value: WorkDone
+    """How far it is."""
 
 
 class DidReset(WireModel):

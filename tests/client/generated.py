@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import BaseModel, RootModel
 from pydantic.fields import FieldInfo
 
-from pisessiond.protocol.methods import METHODS, NOTIFICATIONS
+from pisessiond.protocol.methods import ASKED, METHODS, NOTIFICATIONS
 
 CLIENT = Path(__file__).parents[2] / "pisessiond" / "client"
 
@@ -28,6 +28,7 @@ _WORDS = {
     r"\bConnection\b": "BlockingConnection",
     r"\bSession\b": "BlockingSession",
     r"\bClient\b": "BlockingClient",
+    r"\bHandlers\b": "BlockingHandlers",
     r"\bAsyncIterator\b": "Iterator",
     r"\basynccontextmanager\b": "contextmanager",
     r"\basync (def|with|for)\b": r"\1",
@@ -49,13 +50,16 @@ def blocking(name: str) -> str:
 
 
 def answers() -> str:
-    """The TypedDicts of everything the daemon sends."""
+    """The TypedDicts of everything the daemon sends, and of what clients answer it."""
     models: dict[str, type[BaseModel]] = {}
     for method in METHODS.values():
         if method.result is not None:
             _collect(method.result, models)
     for notification in NOTIFICATIONS.values():
         _collect(notification.params, models)
+    for asked in ASKED.values():
+        _collect(asked.params, models)
+        _collect(asked.result, models)
     _collect(_model("pisessiond.protocol.lifecycle_models", "Announcement"), models)
     parts = [_HEAD]
     parts += [_render(model) for model in models.values()]
