@@ -19,6 +19,15 @@ def format_tokens(tokens: int) -> str:
     return f"{(tokens + 500_000) // 1_000_000}M"
 
 
+def format_detail(tokens: int) -> str:
+    """`812`, `9.4k`, `84.1k`, `1.2M`: one decimal, for figures that are looked at closely."""
+    if tokens < 1000:
+        return str(tokens)
+    if tokens < 999_950:
+        return f"{_tenths(tokens, 100)}k"
+    return f"{_tenths(tokens, 100_000)}M"
+
+
 def _tenths(tokens: int, unit: int) -> str:
     whole, tenth = divmod((tokens + unit // 2) // unit, 10)
     return f"{whole}.{tenth}"

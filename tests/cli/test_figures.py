@@ -2,7 +2,14 @@ from datetime import UTC
 
 import pytest
 
-from pisessiond.cli.figures import count, format_cost, format_size, format_tokens, parse_time
+from pisessiond.cli.figures import (
+    count,
+    format_cost,
+    format_detail,
+    format_size,
+    format_tokens,
+    parse_time,
+)
 
 
 @pytest.mark.parametrize(
@@ -26,6 +33,23 @@ from pisessiond.cli.figures import count, format_cost, format_size, format_token
 )
 def test_tokens_have_three_digits_at_most(tokens: int, text: str) -> None:
     assert format_tokens(tokens) == text
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (1_000, "1.0k"),
+        (9_950, "10.0k"),
+        (15_249, "15.2k"),
+        (999_949, "999.9k"),
+        (999_950, "1.0M"),
+        (12_340_000, "12.3M"),
+    ],
+)
+def test_tokens_in_detail_have_one_decimal(tokens: int, text: str) -> None:
+    assert format_detail(tokens) == text
 
 
 @pytest.mark.parametrize(
