@@ -25,7 +25,8 @@ from pisessiond.core.index import NONE, is_key
 from pisessiond.core.lines import EntryId, Head, head_of
 from pisessiond.core.projection import Entry
 from pisessiond.core.session import Session
-from pisessiond.core.summary_entries import branch_summary_entry, compaction_entry
+from pisessiond.core.summary_entries import ABSENT, branch_summary_entry, compaction_entry
+from pisessiond.core.system_state import SystemState
 from pisessiond.core.tokens import content_text
 
 _EDITABLE = frozenset({kinds.USER, kinds.ASSISTANT, kinds.TOOL_RESULT, kinds.CUSTOM_MESSAGE})
@@ -39,6 +40,28 @@ class NewEntry:
     entry: Entry
     head: Head
     line: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A summary that is to be stored."""
+
+    text: str
+    """With its file lists."""
+    details: dict[str, Any] | None = None
+    """What files it tells of; None: not stored."""
+    usage: dict[str, Any] | None = None
+    """What writing it used, as pi writes it; None: not stored."""
+    from_hook: bool = True
+    """Whether somebody other than our own summarizers wrote it, as an extension does for pi."""
+
+    def members(self) -> dict[str, Any]:
+        """What the entry says of it beside the text."""
+        return {
+            "details": ABSENT if self.details is None else self.details,
+            "usage": ABSENT if self.usage is None else self.usage,
+            "from_hook": self.from_hook,
+        }
 
 
 class Draft:
@@ -109,12 +132,26 @@ class Draft:
         while leaf != base:
             if leaf is None or self.kind_of(leaf) not in kinds.METADATA:
                 return False
-            drafted = self._drafted.get(leaf)
-            if drafted is not None:
-                leaf = drafted.head.parent_id
-            else:
-                leaf = self.session.id_of(self.session.index.parent[self._row(leaf)])
+            leaf = self._above(leaf)
         return True
+
+    def added_since(self, base: EntryId) -> list[EntryId] | None:
+        """The entries below `base`, down to the leaf; None when the leaf is not at or below it."""
+        if not self.has(base) or not self.is_on_branch(base, self.leaf):
+            return None
+        added: list[EntryId] = []
+        leaf = self.leaf
+        while leaf is not None and leaf != base:
+            added.append(leaf)
+            leaf = self._above(leaf)
+        return added[::-1]
+
+    def _above(self, entry_id: EntryId) -> EntryId | None:
+        drafted = self._drafted.get(entry_id)
+        if drafted is not None:
+            parent: EntryId | None = drafted.head.parent_id
+            return parent
+        return self.session.id_of(self.session.index.parent[self._row(entry_id)])
 
     # Acts --------------------------------------------------------------------------------------
 
@@ -211,23 +248,37 @@ class Draft:
         """Set or clear (None or empty) the session's name."""
         return self.add({"type": "session_info", "name": name or ""})
 
-    def compact(self, preparation: CompactionPreparation, summary: str) -> NewEntry:
-        """Add the compaction that was prepared, with a summary that was written elsewhere."""
-        system = preparation.system.message()
-        if system is not None:
-            system = {**system, "timestamp": date_ms(self._timestamp)}
+    def compact(
+        self,
+        preparation: CompactionPreparation,
+        summary: Summary | str,
+        system: SystemState | None = None,
+    ) -> NewEntry:
+        """Add the compaction that was prepared, with a summary that was written elsewhere.
+
+        Args:
+            summary: a text alone is taken as an extension's.
+            system: the system messages as they stand at the leaf; None: as when it was prepared.
+        """
+        if isinstance(summary, str):
+            summary = Summary(summary)
+        message = (preparation.system if system is None else system).message()
+        if message is not None:
+            message = {**message, "timestamp": date_ms(self._timestamp)}
         members = compaction_entry(
-            summary,
+            summary.text,
             preparation.first_kept_entry_id,
             preparation.tokens_before,
-            from_hook=True,
-            system_message=system,
+            **summary.members(),
+            system_message=message,
         )
         return self.add({"type": "compaction", **members})
 
-    def summarise_branch(self, summary: str, left: EntryId | None) -> NewEntry:
+    def summarise_branch(self, summary: Summary | str, left: EntryId | None) -> NewEntry:
         """Add the summary of the branch navigated away from, whose end was `left`."""
-        members = branch_summary_entry(left, summary, from_hook=True)
+        if isinstance(summary, str):
+            summary = Summary(summary)
+        members = branch_summary_entry(left, summary.text, **summary.members())
         return self.add({"type": "branch_summary", **members})
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 
 from pisessiond.core.lines import EntryId
-from pisessiond.service.types import Change, ContextSize, SessionChange, Subscriber
+from pisessiond.service.types import Change, ContextSize, Progress, SessionChange, Subscriber
 
 JOIN_SECONDS = 0.05
 """How long changes are joined during a storm."""
@@ -209,6 +209,13 @@ class Announcer:
         for subscriber in list(self.subscribers):
             subscriber.session_changed(change)
         self._ring.keep(change)
+
+    def progress(self, progress: Progress) -> None:
+        """Say where an operation stands, after all that happened before."""
+        if progress.state != "report":
+            self.flush()
+        for subscriber in list(self.subscribers):
+            subscriber.session_progress(progress)
 
     def reset(self, reason: str) -> None:
         """Begin a new epoch; every subscriber has to open the session again."""

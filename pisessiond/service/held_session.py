@@ -7,8 +7,7 @@ committed. What changes it on our side is `session_queue`'s business.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -24,14 +23,11 @@ from pisessiond.core.problems import Problem
 from pisessiond.core.session import BodyMismatch, Session
 from pisessiond.models.base import Models, NoModels
 from pisessiond.service.announcing import Announcer, RingBudget
-from pisessiond.service.errors import (
-    Busy,
-    FileChanged,
-    SessionNotFound,
-)
+from pisessiond.service.errors import FileChanged, SessionNotFound
 from pisessiond.service.following import about_others, foreign_node, take_in_line
 from pisessiond.service.loading import Loaded, load_again
 from pisessiond.service.nodes import make_size
+from pisessiond.service.operations import OperationSlot
 from pisessiond.service.place_keeping import PlaceKeeper
 from pisessiond.service.settings import DefaultSettings, Settings
 from pisessiond.service.storing import Questions, in_worker
@@ -129,8 +125,7 @@ class HeldSession:
         self.claim: Claim | None = None
         """Held from the first write on."""
         self.last_used = clock.monotonic()
-        self._operation: tuple[str, str] | None = None
-        """What runs long here, and whose it is."""
+        self.operations = OperationSlot(handle, self.news, clock.monotonic)
         self.ended = anyio.Event()
         """Set when `run` is over."""
         self._tasks: anyio.abc.TaskGroup | None = None
@@ -236,6 +231,7 @@ class HeldSession:
             entry_count=session.index.count,
             context_size=self.leaf_size(),
             problems=(*session.problems, *self.writing.problems),
+            operation=self.operations.progress,
             leaf_conflict=self.leaf_conflict,
             missed=tuple(missed) if missed is not None else None,
         )
@@ -247,27 +243,19 @@ class HeldSession:
             return self._early_size
         return make_size(session, leaf) if session.can_size(leaf) else None
 
+    def size_at(self, entry: EntryId | None) -> ContextSize | None:
+        """The context size at an entry, if it is known at once."""
+        row = self.session.index.find(entry) if entry is not None else None
+        return (
+            make_size(self.session, row) if row is not None and self.session.can_size(row) else None
+        )
+
     def tell_fork(self, session: str, path: str | None, origin: Origin) -> None:
         """Tell everyone that a new session was begun from this one."""
         self.tell([Change("fork", origin, details={"session": session, "path": path})])
 
     def tell(self, changes: Sequence[Change], steps: int = 1) -> None:
         self.news.tell(changes, self.leaf, self.leaf_size(), steps)
-
-    @contextmanager
-    def operation(self, name: str, client: str) -> Iterator[None]:
-        """Hold the slot for what takes long, so that it is not begun twice at once.
-
-        Raises:
-            Busy: another operation holds it.
-        """
-        if self._operation is not None:
-            raise Busy(*self._operation)
-        self._operation = (name, client)
-        try:
-            yield
-        finally:
-            self._operation = None
 
     @property
     def weight(self) -> int:
@@ -277,7 +265,7 @@ class HeldSession:
     @property
     def is_idle(self) -> bool:
         """Whether nobody hears of it, nothing waits and nothing runs; it may leave memory."""
-        at_work = self._questions or self._operation or self.changing.locked()
+        at_work = self._questions or self.operations.current or self.changing.locked()
         at_work = at_work or self.has_unkept_place
         return not (self.subscribers or at_work or self.is_unsaved)
 

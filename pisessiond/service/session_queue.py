@@ -42,12 +42,7 @@ from pisessiond.service.held_session import HeldSession, Surroundings
 from pisessiond.service.loading import Loaded, migrated_lines
 from pisessiond.service.nodes import make_node
 from pisessiond.service.storing import in_worker
-from pisessiond.service.types import (
-    Change,
-    ChangeKind,
-    Node,
-    Origin,
-)
+from pisessiond.service.types import AnyOrigin, Change, ChangeKind, Node
 from pisessiond.storage.base import StoredLine
 
 _BATCH = 256
@@ -69,7 +64,7 @@ class Act:
     """A change that waits for its turn."""
 
     decide: Callable[[Draft], Plan]
-    origin: Origin
+    origin: AnyOrigin
     base_leaf: EntryId | UnsetType | None
     done: anyio.Event = field(default_factory=anyio.Event)
     started: bool = False
@@ -148,10 +143,27 @@ class SessionQueue(HeldSession):
                     if act.started and not act.done.is_set():
                         act.fail(error)
 
+    def check_writable(self) -> None:
+        """Raises: SessionNotFound, ReadOnly: nothing can be written."""
+        if self.is_gone or self.ended.is_set():
+            raise SessionNotFound(self.handle)
+        if reason := self.read_only:
+            raise ReadOnly(reason)
+
+    async def claim_to_write(self) -> None:
+        """Make sure that what is about to be made for this session can be written then.
+
+        Raises:
+            SessionNotFound, ReadOnly: it cannot.
+        """
+        self.check_writable()
+        async with self.changing:
+            await self.claim_file()
+
     async def act(
         self,
         decide: Callable[[Draft], Plan],
-        origin: Origin,
+        origin: AnyOrigin,
         base_leaf: EntryId | UnsetType | None = UNSET,
     ) -> Act:
         """Queue a change and wait until it is stored and told.
@@ -164,10 +176,7 @@ class SessionQueue(HeldSession):
             RequestError: the act was refused by the rules.
             ServiceError: it could not be written.
         """
-        if self.is_gone or self.ended.is_set():
-            raise SessionNotFound(self.handle)
-        if reason := self.read_only:
-            raise ReadOnly(reason)
+        self.check_writable()
         act = Act(decide, origin, base_leaf)
         self._acts.append(act)
         self._wake.set()

@@ -27,11 +27,12 @@ from pisessiond.service.errors import (
     SessionNotFound,
 )
 from pisessiond.service.finding import Finder
+from pisessiond.service.forking import NewSession
 from pisessiond.service.held_session import Surroundings
 from pisessiond.service.importing import Copy, copy_of, lines_of_file, lines_of_text
 from pisessiond.service.listing import Lister, ListPage, Wanted
 from pisessiond.service.loading import Loaded, load, load_or_begin
-from pisessiond.service.open_session import NewSession, OpenSession
+from pisessiond.service.open_session import OpenSession
 from pisessiond.service.places import Places
 from pisessiond.service.searching import Searcher, SearchPage, SearchWish
 from pisessiond.service.shelf import Shelf, Stop

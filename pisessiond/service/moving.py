@@ -1,0 +1,282 @@
+"""Moves of the leaf, plain and with a summary of the branch that is left.
+
+A plain move is one act. Where a client wants to hear of moves before they happen, or a summary has
+to be written, the move is an operation: the leaf stays where it is until all is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from msgspec import UNSET
+
+from pisessiond.core import kinds
+from pisessiond.core.branch_summary import BranchSummaryPreparation, prepare_branch_summary
+from pisessiond.core.changes import Destination, Draft, Summary, destination
+from pisessiond.core.index import NONE
+from pisessiond.core.lines import EntryId
+from pisessiond.core.projection import Entry
+from pisessiond.core.session import Session
+from pisessiond.core.summary_task import SummaryTask
+from pisessiond.core.summary_text import assemble_branch_summary, branch_tasks, summary_details
+from pisessiond.models.base import ModelName
+from pisessiond.service.asking import WILL_NAVIGATE, Word, ask_all, offering
+from pisessiond.service.compacting import Asker
+from pisessiond.service.errors import LeafMoved, OperationCancelled
+from pisessiond.service.operations import Operation
+from pisessiond.service.session_acts import SessionActs
+from pisessiond.service.session_queue import Plan
+from pisessiond.service.storing import in_worker
+from pisessiond.service.summarising import (
+    UNKNOWN_WINDOW,
+    Wishes,
+    choose_writer,
+    model_at,
+    sound_settings,
+    usage_of,
+    window_of,
+    write_all,
+)
+from pisessiond.service.types import MovePreview, Navigated, OperationName
+from pisessiond.summarizers.base import Summarizer
+
+Preview = Callable[[], Awaitable[MovePreview]]
+"""What the move would do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Where to go, and what to leave there."""
+
+    target: EntryId | None
+    exact: bool
+    summary: str | None
+    """A summary of the branch that is left, already written."""
+    label: str | None
+
+
+async def navigate(
+    held: SessionActs, move: Move, wishes: Wishes | None, asker: Asker, preview: Preview
+) -> Navigated:
+    """Move the leaf.
+
+    Args:
+        held: the session.
+        move: where to.
+        wishes: how the branch that is left is to be summarised; None: it is not.
+        asker: who wants it.
+        preview: what clients are told who want to hear of it before.
+
+    Raises:
+        EntryNotFound: the target is not there.
+        LeafMoved: the leaf is not `base_leaf`, or moved while the summary was written.
+        NoSummarizer, SummaryFailed, BadSetting: there is no summary; the leaf has not moved.
+        OperationCancelled: someone ended it.
+        Busy: something runs that needs the leaf where it is.
+    """
+    held.operations.refuse_move()
+    place = await _destination(held, move)
+    goes = place.leaf != held.leaf and (move.exact or move.target != held.leaf)
+    listens = bool(offering(held.subscribers, WILL_NAVIGATE))
+    if not goes or (wishes is None and not listens):
+        return await _move(held, move, place, asker)
+    held.check_writable()
+    held.check_leaf(asker.base_leaf)
+    name: OperationName = "navigate" if wishes is None else "summarise"
+    with held.operations.hold(name, asker.origin, report=asker.report) as operation:
+        branch = None
+        if wishes is not None:
+            await held.claim_to_write()
+            branch = await _read_branch(held, move.target, asker)
+        word = await _ask_clients(held, move, wishes is not None, preview, operation)
+        if word.label is not None:
+            move = replace(move, label=word.label)
+        summary, left = None, None
+        if branch is not None and wishes is not None:
+            summary, left = await _summary(held, branch, wishes, word, operation), branch.left
+        done = await _move(held, move, place, asker, summary, left, operation)
+        operation.outcome = _outcome(done)
+    return done
+
+
+def _outcome(done: Navigated) -> str:
+    if done.summary_entry is None:
+        return "The leaf has moved."
+    return "The leaf has moved; a summary tells of the branch that was left."
+
+
+async def _destination(held: SessionActs, move: Move) -> Destination:
+    session, target = held.session, move.target
+    row = session.row_of(target)
+    if move.exact or row == NONE:
+        return Destination(target, None)
+    entry = None
+    if session.index.kind[row] in (kinds.USER, kinds.CUSTOM_MESSAGE):
+        entry = await held.ask(lambda current: current.entry(current.row_of(target)))
+    return destination(held.session, held.session.row_of(target), entry)
+
+
+# What is left
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """A branch that is about to be left."""
+
+    left: EntryId | None
+    """Its end, where the session stands."""
+    entries: tuple[Entry, ...]
+    """Since the deepest one that is also on the path to the target, oldest first."""
+    model: ModelName | None
+    reserve_tokens: int
+
+
+def rows_left(session: Session, leaf: int, target: int) -> list[int]:
+    """The rows that are on the branch to `leaf` and not on that to `target`, oldest first."""
+    index = session.index
+    shared = index.common_ancestor(leaf, target)
+    rows = []
+    while leaf not in (shared, NONE):
+        rows.append(leaf)
+        leaf = index.parent[leaf]
+    return rows[::-1]
+
+
+async def _read_branch(held: SessionActs, target: EntryId | None, asker: Asker) -> _Branch:
+    """What is left when one goes to `target` from the leaf.
+
+    Raises:
+        BadSetting: the settings do not say how much room a summary has.
+        LeafMoved: the leaf is not `base_leaf`.
+    """
+    settings = await sound_settings(held)
+    held.check_leaf(asker.base_leaf)
+    left = held.leaf
+
+    def read(session: Session) -> _Branch:
+        leaf = session.row_of(left)
+        rows = rows_left(session, leaf, session.row_of(target))
+        entries = tuple(session.entries(rows))
+        return _Branch(left, entries, model_at(session, leaf), settings.branch_reserve_tokens)
+
+    return await held.ask(read)
+
+
+async def _ask_clients(
+    held: SessionActs, move: Move, summarises: bool, preview: Preview, operation: Operation
+) -> Word:
+    """What clients say of it. Raises: OperationCancelled: one does not want it."""
+    if not offering(held.subscribers, WILL_NAVIGATE):
+        return Word()
+    params = {
+        "session": held.handle,
+        "operation_id": operation.id,
+        "target": move.target,
+        "summarize": summarises,
+        "preparation": await preview(),
+    }
+    word = await ask_all(held.subscribers, WILL_NAVIGATE, params)
+    if word.cancelled_by is not None:
+        raise OperationCancelled(operation.word, word.cancelled_by)
+    return word
+
+
+# The summary
+
+
+async def _summary(
+    held: SessionActs, branch: _Branch, wishes: Wishes, word: Word, operation: Operation
+) -> Summary | None:
+    """The summary a client gave, or one that is written; None when nothing is left behind."""
+    if not branch.entries:
+        return None
+    if word.summary is not None:
+        return Summary(word.summary, word.details, word.usage)
+    if word.instructions is not None:
+        wishes = replace(wishes, instructions=word.instructions)
+    writer = await choose_writer(held, wishes.summarizer, branch.model, operation)
+    window = writer.facts.window or await window_of(held, branch.model) or UNKNOWN_WINDOW
+    preparation, tasks = await in_worker(
+        lambda: _branch_tasks(branch, wishes, writer, window), abandon=True
+    )
+    if not tasks:
+        return None
+    operation.asks(writer.name)
+    written = await write_all(writer, tasks, operation.receive)
+    return Summary(
+        assemble_branch_summary(preparation, [text.text for text in written]),
+        summary_details(preparation.file_operations, is_extract=writer.is_extract),
+        usage_of(written),
+        from_hook=False,
+    )
+
+
+def _branch_tasks(
+    branch: _Branch, wishes: Wishes, writer: Summarizer, window: int
+) -> tuple[BranchSummaryPreparation, tuple[SummaryTask, ...]]:
+    preparation = prepare_branch_summary(branch.entries, window - branch.reserve_tokens)
+    tasks = branch_tasks(
+        preparation,
+        branch.reserve_tokens,
+        wishes.instructions,
+        wishes.replaces_instructions,
+        window=writer.facts.window,
+        max_output=writer.facts.max_output,
+    )
+    return preparation, tasks
+
+
+# The move itself
+
+
+def _leaves(draft: Draft, left: EntryId | None, target: EntryId | None) -> bool:
+    """Whether moving from `left` to `target` leaves entries behind, so that a summary has words."""
+    return left is not None and not draft.is_on_branch(left, target)
+
+
+async def _move(
+    held: SessionActs,
+    move: Move,
+    place: Destination,
+    asker: Asker,
+    written: Summary | None = None,
+    left_at: EntryId | None = None,
+    operation: Operation | None = None,
+) -> Navigated:
+    """Move the leaf and add what is to stand there, as one act.
+
+    Args:
+        held: the session.
+        move: where to.
+        place: where that leads.
+        asker: who wants it.
+        written: the summary that was written for this move.
+        left_at: where the session stood then.
+        operation: what the move belongs to.
+    """
+    given = Summary(move.summary) if move.summary is not None else None
+
+    def decide(draft: Draft) -> Plan:
+        held.operations.refuse_move(operation)
+        if written is not None and not draft.is_leaf_since(left_at):
+            raise LeafMoved(draft.leaf, held.rev)
+        left = draft.leaf
+        if not move.exact and move.target == left:
+            place_leaf, text = left, None
+        else:
+            place_leaf, text = place.leaf, place.editor_text
+        draft.move(place_leaf)
+        added, summary = None, written or given
+        if summary is not None and place_leaf != left and _leaves(draft, left, move.target):
+            added = draft.summarise_branch(summary, left).head.id
+        labelled = added if added is not None else move.target
+        if move.label is not None and labelled is not None:
+            draft.label(labelled, move.label)
+        return Plan("navigate", (text, added), {"from": left, "to": place_leaf})
+
+    # What was compared before the summary was written is not compared again.
+    base_leaf = asker.base_leaf if operation is None else UNSET
+    act = await held.act(decide, asker.origin, base_leaf)
+    text, added = act.plan.value if act.plan else (None, None)
+    return Navigated(act.rev, act.leaf, text, added)
