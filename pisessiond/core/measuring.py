@@ -14,7 +14,12 @@ import msgspec
 from pisessiond.core import kinds
 from pisessiond.core.javascript import NotJson, parse_json, utf16_length
 from pisessiond.core.projection import compaction_summary_message, entry_messages
-from pisessiond.core.tokens import IMAGE_CHARS, estimate_tokens, usage_tokens
+from pisessiond.core.tokens import (
+    IMAGE_CHARS,
+    estimate_tokens,
+    message_parts,
+    usage_tokens,
+)
 
 
 class Own(msgspec.Struct, frozen=True, gc=False):
@@ -22,13 +27,19 @@ class Own(msgspec.Struct, frozen=True, gc=False):
 
     tokens: int
     """Estimate of its message; of a compaction that of its summary; 0 without a message."""
-    usage: int
+    usage: int = 0
     """What the provider measured up to this answer, in tokens; 0 when it tells nothing."""
-    parsed: dict[str, Any] | None
+    thinking: int = 0
+    """Of `tokens`, what an answer's thinking takes (`tokens.message_parts`)."""
+    tool_calls: int = 0
+    """Of `tokens`, what an answer's tool calls take."""
+    images: int = 0
+    """Of `tokens`, what images take."""
+    parsed: dict[str, Any] | None = None
     """The entry, where the size of a system prompt has to be kept; else None."""
 
 
-_NOTHING = Own(0, 0, None)
+_NOTHING = Own(0)
 
 
 # JSON that msgspec spells as JavaScript does, so that its spelling's length may be taken: no
@@ -86,48 +97,61 @@ class _Odd(Exception):
 
 
 def _measure_fast(kind: int, message: _Message) -> Own:
+    if kind == kinds.ASSISTANT:
+        return _measure_answer(message)
     content = message.content
     if isinstance(content, str):
-        chars = 0 if kind == kinds.ASSISTANT else utf16_length(content)
-    elif kind == kinds.ASSISTANT:
-        chars = _assistant_chars(content)
-    else:
-        chars = _plain_chars(content)
+        return Own((utf16_length(content) + 3) // 4)
+    chars, images = _plain_chars(content)
+    if not images:
+        return Own((chars + 3) // 4)
+    return Own((chars + images + 3) // 4, images=images // 4)
+
+
+def _measure_answer(message: _Message) -> Own:
+    content = message.content
+    text, thinking, calls = (0, 0, 0) if isinstance(content, str) else _answer_chars(content)
     usage = 0
-    if kind == kinds.ASSISTANT and message.usage is not None:
+    if message.usage is not None:
         usage = message.usage.totalTokens
         if usage <= 0:
             raise _Odd
         if message.stopReason in ("aborted", "error"):
             usage = 0
-    return Own((chars + 3) // 4, usage, None)
+    # Rounded as `message_parts` does it.
+    first = (thinking + 3) // 4
+    both = (thinking + calls + 3) // 4
+    return Own((thinking + calls + text + 3) // 4, usage, first, both - first)
 
 
-def _assistant_chars(content: list[_Block]) -> int:
-    chars = 0
+def _answer_chars(content: list[_Block]) -> tuple[int, int, int]:
+    """The characters of an answer's text, thinking and tool calls."""
+    spoken = thought = called = 0
     for block in content:
         kind = block.type
         if kind == "text":
             text = block.text
+            if text is None:
+                raise _Odd
+            spoken += len(text) if text.isascii() else utf16_length(text)
         elif kind == "thinking":
             text = block.thinking
+            if text is None:
+                raise _Odd
+            thought += len(text) if text.isascii() else utf16_length(text)
         elif kind == "toolCall":
-            arguments = block.arguments
-            if arguments is msgspec.UNSET:
+            arguments, text = block.arguments, block.name
+            if arguments is msgspec.UNSET or text is None:
                 raise _Odd
             spelled = _spell(arguments)
-            chars += len(spelled) if spelled.isascii() else utf16_length(spelled.decode())
-            text = block.name
-        else:
-            continue
-        if text is None:
-            raise _Odd
-        chars += len(text) if text.isascii() else utf16_length(text)
-    return chars
+            called += len(spelled) if spelled.isascii() else utf16_length(spelled.decode())
+            called += len(text) if text.isascii() else utf16_length(text)
+    return spoken, thought, called
 
 
-def _plain_chars(content: list[_Block]) -> int:
-    chars = 0
+def _plain_chars(content: list[_Block]) -> tuple[int, int]:
+    """The characters of texts, and those that images count like."""
+    chars = images = 0
     for block in content:
         if block.type == "text":
             text = block.text
@@ -135,8 +159,8 @@ def _plain_chars(content: list[_Block]) -> int:
                 raise _Odd
             chars += len(text) if text.isascii() else utf16_length(text)
         elif block.type == "image":
-            chars += IMAGE_CHARS
-    return chars
+            images += IMAGE_CHARS
+    return chars, images
 
 
 def measure_entry(kind: int, line: bytes) -> Own:
@@ -148,8 +172,17 @@ def measure_entry(kind: int, line: bytes) -> Own:
     if not isinstance(entry, dict):
         return _NOTHING
     if kind == kinds.COMPACTION:
-        return Own(estimate_tokens(compaction_summary_message(entry)), 0, entry)
+        return Own(estimate_tokens(compaction_summary_message(entry)), parsed=entry)
     messages = entry_messages(entry)
-    tokens = sum(estimate_tokens(message) for message in messages)
-    usage = usage_tokens(messages[0]) or 0 if kind == kinds.ASSISTANT and messages else 0
-    return Own(tokens, usage, entry if kind == kinds.SYSTEM else None)
+    if not messages:
+        return _NOTHING if kind != kinds.SYSTEM else Own(0, parsed=entry)
+    (message,) = messages
+    parts = message_parts(message)
+    return Own(
+        sum(parts.values()),
+        usage_tokens(message) or 0 if kind == kinds.ASSISTANT else 0,
+        parts.get("thinking", 0),
+        parts.get("toolCalls", 0),
+        parts.get("images", 0),
+        entry if kind == kinds.SYSTEM else None,
+    )

@@ -20,7 +20,7 @@ from pisessiond.core.index import NONE, Index, State
 from pisessiond.core.measuring import Own
 from pisessiond.core.projection import Entry, project_entry
 from pisessiond.core.system_state import EMPTY, SystemState, replay
-from pisessiond.core.tokens import estimate_tokens
+from pisessiond.core.tokens import Part, estimate_tokens, message_parts
 
 _SUMMED_APART = (kinds.SYSTEM, kinds.COMPACTION)
 
@@ -46,10 +46,16 @@ class Sizes:
 
     def __init__(self, index: Index, read_entry: Callable[[int], Entry]) -> None:
         """`read_entry` reads a row's body: needed for the targets of context edits only."""
-        self._index = index
+        self.index = index
         self._read_entry = read_entry
         self.own = array("q")
         """A row's own estimate in tokens."""
+        self.thinking = array("i")
+        """What of that an answer's thinking takes."""
+        self.tool_calls = array("i")
+        """What of that an answer's tool calls take."""
+        self.images: dict[int, int] = {}
+        """What of that images take, where there are any."""
         self._total = array("q")
         self._usage = array("i")
         self._measured: dict[int, int] = {}
@@ -57,6 +63,7 @@ class Sizes:
         self._system_sums: dict[int, int] = {}
         self._system_bodies: dict[int, dict[str, Any]] = {}
         self._corrections: dict[int, int] = {NONE: 0}
+        self._edited: dict[tuple[int, int], dict[Part, int]] = {}
         self._walked: dict[int, Size] = {}
 
     @property
@@ -67,34 +74,51 @@ class Sizes:
     @property
     def is_complete(self) -> bool:
         """Whether every row's size can be asked for."""
-        return len(self._total) == len(self._index)
+        return len(self._total) == len(self.index)
 
     def extend(self, sized: Iterable[Own]) -> None:
         """Take in the own sizes of the next rows in file order."""
-        index = self._index
+        index = self.index
         if index.order is not None and not self.is_complete:
             for own in sized:
                 self._keep(own)
             if self.known == len(index):
                 self._sum_in_tree_order()
             return
-        # `_sum` for rows whose parents were summed before them; a large file waits for this loop.
-        # The total comes last: readers in other threads take its length for what is known.
+        # `_keep` and `_sum` for rows whose parents were summed before them, written out: a large
+        # file waits for this loop. The total comes last: readers in other threads take its length
+        # for what is known.
         parents, kind_of, totals, usages = index.parent, index.kind, self._total, self._usage
+        keep_own, keep_thinking = self.own.append, self.thinking.append
+        keep_calls, apart = self.tool_calls.append, _SUMMED_APART
         for row, own in enumerate(sized, self.known):
-            self._keep(own)
+            tokens = own.tokens
+            keep_own(tokens)
+            keep_thinking(own.thinking)
+            keep_calls(own.tool_calls)
+            if own.images:
+                self.images[row] = own.images
             parent = parents[row]
             total, usage = (totals[parent], usages[parent]) if parent != NONE else (0, NONE)
-            usages.append(row if own.usage else usage)
-            if kind_of[row] in _SUMMED_APART:
+            if own.usage:
+                self._measured[row] = own.usage
+                usage = row
+            usages.append(usage)
+            if kind_of[row] in apart:
+                if own.parsed is not None:
+                    self._system_bodies[row] = own.parsed
                 self._enter_system(row, kind_of[row], parent)
                 totals.append(total)
             else:
-                totals.append(total + own.tokens)
+                totals.append(total + tokens)
 
     def _keep(self, own: Own) -> None:
         row = len(self.own)
         self.own.append(own.tokens)
+        self.thinking.append(own.thinking)
+        self.tool_calls.append(own.tool_calls)
+        if own.images:
+            self.images[row] = own.images
         if own.usage:
             self._measured[row] = own.usage
         if own.parsed is not None:
@@ -104,11 +128,11 @@ class Sizes:
         count = self.known
         self._total = array("q", [0]) * count
         self._usage = array("i", [NONE]) * count
-        for row in self._index.in_order():
+        for row in self.index.in_order():
             self._sum(row)
 
     def _sum(self, row: int) -> None:
-        index = self._index
+        index = self.index
         kind = index.kind[row]
         parent = index.parent[row]
         above = self._total[parent] if parent != NONE else 0
@@ -124,7 +148,7 @@ class Sizes:
 
     def _enter_system(self, row: int, kind: int, parent: int) -> None:
         body = self._system_bodies.pop(row, {})
-        state = self._index.state_at(parent)
+        state = self.index.state_at(parent)
         if kind == kinds.COMPACTION:
             message = body.get("systemMessage")
             self._systems[row] = replay(EMPTY, message) if isinstance(message, dict) else EMPTY
@@ -146,7 +170,7 @@ class Sizes:
         """Whichever of two rows on one branch is further down; NONE is above all."""
         if a == NONE or b == NONE:
             return max(a, b)
-        return a if self._index.depth[a] >= self._index.depth[b] else b
+        return a if self.index.depth[a] >= self.index.depth[b] else b
 
     # Asking ------------------------------------------------------------------------------------
 
@@ -154,7 +178,7 @@ class Sizes:
         """The context size if one stood at `row`; NONE is before the first entry."""
         if row == NONE:
             return Size(0, 0, None, NONE)
-        index = self._index
+        index = self.index
         state = index.state_at(row)
         barrier = self._deeper(state.compaction, state.edit)
         if index.has_forward_edit and state.edit != NONE:
@@ -174,19 +198,19 @@ class Sizes:
         """Whether `at(row)` needs no body: no edit is on the branch, or it was asked before."""
         if row == NONE:
             return True
-        state = self._index.state_at(row)
+        state = self.index.state_at(row)
         if state.edit == NONE:
             return True
-        if self._index.has_forward_edit:
+        if self.index.has_forward_edit:
             return row in self._walked
         return self._deeper(state.compaction, state.edit) in self._corrections
 
     def system_at(self, row: int) -> SystemState:
         """The system message as replayed at `row`."""
-        return self._system_at(self._index.state_at(row))
+        return self._system_at(self.index.state_at(row))
 
     def _estimate(self, row: int, state: State) -> int:
-        index = self._index
+        index = self.index
         compaction = state.compaction
         tokens = self._total[row] + self._system_at(state).tokens
         if compaction != NONE:
@@ -197,9 +221,9 @@ class Sizes:
 
     def _total_above(self, row: int) -> int:
         """The sum down to the row above `row`; a compaction adds nothing to it itself."""
-        if self._index.kind[row] == kinds.COMPACTION:
+        if self.index.kind[row] == kinds.COMPACTION:
             return self._total[row]
-        parent = self._index.parent[row]
+        parent = self.index.parent[row]
         return self._total[parent] if parent != NONE else 0
 
     def _correction(self, row: int) -> int:
@@ -212,7 +236,7 @@ class Sizes:
 
     def edits_at(self, row: int) -> dict[int, int]:
         """Of the branch down to `row`, selected targets and the newest selected edit of each."""
-        index = self._index
+        index = self.index
         compaction = index.state_at(row).compaction
         first = first_kept_row(index, compaction) if compaction != NONE else NONE
         floor = index.depth[first] if first != NONE else 0
@@ -227,15 +251,28 @@ class Sizes:
         return edits
 
     def _change(self, target: int, edit: int) -> int:
-        messages = project_entry(self._read_entry(target), self._read_entry(edit))
-        return sum(estimate_tokens(message) for message in messages) - self.own[target]
+        return sum(self.edited(target, edit).values()) - self.own[target]
+
+    def edited(self, target: int, edit: int) -> dict[Part, int]:
+        """What a row weighs under an edit of it, by part; their bodies are read the first time."""
+        known = self._edited.get((target, edit))
+        if known is None:
+            messages = project_entry(self._read_entry(target), self._read_entry(edit))
+            # What can be edited gives one message, or none where the edit takes it out.
+            known = message_parts(messages[0]) if messages else {}
+            self._edited[target, edit] = known
+        return known
+
+    def read(self, row: int) -> Entry:
+        """A row's body, for the sizes of files that have to be walked."""
+        return self._read_entry(row)
 
     def _size_by_walking(self, row: int, barrier: int) -> Size:
         """The size the slow way, for edits whose target does not stand above them.
 
         Such an edit may even take out or change what comes after it, measured answers included.
         """
-        index = self._index
+        index = self.index
         selected = select_rows(index, row)
         edits = {
             index.find(index.notes.get(at)): at

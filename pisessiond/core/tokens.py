@@ -46,6 +46,18 @@ PARTS: Final[tuple[Part, ...]] = (
 IMAGE_CHARS: Final = 4800
 """An image counts like this many characters, whatever its size (pi's ESTIMATED_IMAGE_CHARS)."""
 
+_ROUNDING: Final[tuple[Part, ...]] = (
+    "images",
+    "system",
+    "user",
+    "toolResults",
+    "summaries",
+    "thinking",
+    "toolCalls",
+    "assistant",
+)
+"""The order in which the parts of one message are rounded: images first, so that one is 1,200."""
+
 _CONTENT_PARTS: Final[dict[str, Part]] = {
     "user": "user",
     "custom": "user",
@@ -57,6 +69,21 @@ _CONTENT_PARTS: Final[dict[str, Part]] = {
 def estimate_tokens(message: Mapping[str, Any]) -> int:
     """The estimated tokens of one message: its characters divided by four, rounded up."""
     return (sum(message_chars(message).values()) + 3) // 4
+
+
+def message_parts(message: Mapping[str, Any]) -> dict[Part, int]:
+    """The estimated tokens of one message by what they are; they add up to its estimate."""
+    chars = message_chars(message)
+    parts: dict[Part, int] = {}
+    seen = told = 0
+    for part in _ROUNDING:
+        if part in chars:
+            # What one part is rounded up by, the next one has less: the sum is rounded once.
+            seen += chars[part]
+            up_to_here = (seen + 3) // 4
+            parts[part] = up_to_here - told
+            told = up_to_here
+    return parts
 
 
 def message_chars(message: Mapping[str, Any]) -> dict[Part, int]:

@@ -78,14 +78,16 @@ BODY = st.one_of(
 
 
 @st.composite
-def lines(draw: st.DrawFn) -> list[tuple[str, str | None, Entry]]:
+def lines(
+    draw: st.DrawFn, body: st.SearchStrategy[Entry] = BODY
+) -> list[tuple[str, str | None, Entry]]:
     """Mostly a line that goes on from entry to entry, with every oddity now and then."""
     found: list[tuple[str, str | None, Entry]] = []
     for place in range(draw(st.integers(0, 12))):
         previous = found[-1][0] if found else None
         name = draw(st.sampled_from([IDS[place % len(IDS)]] * 12 + IDS))
         parent = draw(st.sampled_from([previous] * 30 + [None, *IDS, "nowhere"]))
-        found.append((name, parent, draw(BODY)))
+        found.append((name, parent, draw(body)))
     return found
 
 

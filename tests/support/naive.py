@@ -7,8 +7,9 @@ A tree can be drawn in text: an entry a word, in file order; `b<a` is an entry `
 from typing import Any
 
 from pisessiond.core.projection import project
+from pisessiond.core.session import Projection
 from pisessiond.core.system_state import replay_all
-from pisessiond.core.tokens import estimate_tokens, usage_tokens
+from pisessiond.core.tokens import PARTS, Part, estimate_tokens, message_parts, usage_tokens
 
 Entry = dict[str, Any]
 
@@ -119,3 +120,19 @@ def naive_size(branch: list[Entry]) -> tuple[int, int | None]:
                 return estimated, usage + after
             after += estimate_tokens(message)
     return estimated, None
+
+
+def naive_composition(projection: Projection) -> tuple[dict[Part, int], list[tuple[Any, int]]]:
+    """Tokens by part, and every entry's own, the largest first; system messages as one part."""
+    parts: dict[Part, int] = dict.fromkeys(PARTS, 0)
+    own: dict[Any, int] = {}
+    for item in projection.entries:
+        for message in item.messages:
+            if message.get("role") != "system":
+                for part, tokens in message_parts(message).items():
+                    parts[part] += tokens
+                    own[item.entry["id"]] = own.get(item.entry["id"], 0) + tokens
+    system = replay_all(projection.messages).message()
+    parts["system"] = estimate_tokens(system) if system else 0
+    ranked = sorted(own.items(), key=lambda one: -one[1])
+    return parts, [one for one in ranked if one[1]]
