@@ -1,0 +1,104 @@
+"""What of a provider's own words may be shown: one short line, without our key and our prompt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+MAX_QUOTE: Final = 200
+"""The most characters of a quotation."""
+
+_SHORTEST_SECRET: Final = 4
+"""What is shorter is no key but a word like `x`, which a server asks for and does not look at."""
+
+_ECHO: Final = 24
+"""So many characters in common with the prompt are an echo of it, not chance."""
+
+_MOST_READ: Final = 4000
+"""So many characters of a message are looked at for what it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorText:
+    """What an error object says."""
+
+    message: str = ""
+    """Its sentence, as it came, at most some thousand characters; not to be shown as it is."""
+    words: frozenset[str] = frozenset()
+    """Its types and codes, in lower case."""
+    status: int | None = None
+    """The HTTP status it names itself, as an error inside a stream does."""
+
+
+def read_error(body: Any) -> ErrorText:
+    """What an error body says, whatever its shape: an object, a text in one, a list with one."""
+    if isinstance(body, list):
+        body = body[0] if body else None
+    if isinstance(body, str):
+        return ErrorText(body[:_MOST_READ])
+    if not isinstance(body, Mapping):
+        return ErrorText()
+    # Anthropic and OpenAI put it into `error`, vLLM and Mistral stand it at the top, FastAPI's
+    # own is `detail`; Ollama's `error` is a text.
+    inner = body.get("error")
+    if isinstance(inner, str):
+        inner = {"message": inner}
+    error = inner if isinstance(inner, Mapping) else body
+    message = error.get("message") or error.get("detail") or body.get("detail") or ""
+    named = [error.get(name) for name in ("type", "code", "status")]
+    words = frozenset(word.lower() for word in named if isinstance(word, str))
+    numbers = [_as_number(error.get("code")), _as_number(error.get("status"))]
+    status = next((n for n in numbers if n is not None and 400 <= n < 600), None)
+    return ErrorText(_flatten(message) + _upstream(error), words, status)
+
+
+def _flatten(message: Any) -> str:
+    if isinstance(message, str):
+        return message[:_MOST_READ]
+    if isinstance(message, list):
+        # FastAPI's list of faults repeats the input beside each; only what is wrong is taken.
+        faults = (fault.get("msg") for fault in message if isinstance(fault, Mapping))
+        return "; ".join(fault for fault in faults if isinstance(fault, str))[:_MOST_READ]
+    return json.dumps(message, default=str)[:_MOST_READ]
+
+
+def _upstream(error: Mapping[str, Any]) -> str:
+    """What the provider behind OpenRouter said, whose own message says only that it failed."""
+    metadata = error.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    return f" {raw[:_MOST_READ]}" if isinstance(raw, str) else ""
+
+
+def _as_number(value: Any) -> int | None:
+    if isinstance(value, str) and value.isdecimal() and len(value) == 3:
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def quote(message: str, *, secrets: Iterable[str], private: Iterable[str]) -> str:
+    """The message as it may be shown, in quotation marks; empty when nothing may.
+
+    Args:
+        message: the provider's words.
+        secrets: keys and what may hold some; cut out wherever they stand.
+        private: the prompt; a message that repeats a piece of it is not shown at all.
+    """
+    for secret in secrets:
+        if len(secret) >= _SHORTEST_SECRET:
+            message = message.replace(secret, "…")
+    line = " ".join("".join(c if c.isprintable() else " " for c in message).split())
+    if not line or _shares_a_piece(line[: 2 * MAX_QUOTE], private):
+        return ""
+    if len(line) > MAX_QUOTE:
+        line = line[: MAX_QUOTE - 1].rstrip() + "…"
+    return f"“{line}”"
+
+
+def _shares_a_piece(line: str, private: Iterable[str]) -> bool:
+    """Whether a piece of `_ECHO` characters or a few more stands in both."""
+    last = len(line) - _ECHO
+    pieces = [line[at : at + _ECHO] for at in range(0, last + 1, _ECHO // 6)]
+    texts = [" ".join(text.split()) for text in private] if pieces else []
+    return any(piece in text for piece in pieces for text in texts)
