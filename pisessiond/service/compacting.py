@@ -51,6 +51,9 @@ from pisessiond.summarizers.base import NoSummarizer, Summarizer
 _HOLDS_NO_LONGER: Final = frozenset({kinds.COMPACTION, kinds.CONTEXT_EDIT})
 """What makes a prepared cut another one when it comes behind it."""
 
+_ANOTHER_PROGRAM: Final = "another program, which writes to the session too"
+"""Who ends a compaction of our own accord by its append."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asker:
@@ -214,7 +217,7 @@ async def compact(
             )
         after = _check_size(prepared.plan, _summary_tokens(summary))
         try:
-            done = await _store(held, prepared, summary, after, asker.origin)
+            done = await _store(held, prepared, summary, after, asker)
         except LeafMoved as error:
             if draft is None:
                 raise
@@ -342,13 +345,15 @@ def _still_holds(draft: Draft, leaf: EntryId) -> bool:
 
 
 async def _store(
-    held: SessionActs, prepared: Prepared, summary: Summary, after: int, origin: AnyOrigin
+    held: SessionActs, prepared: Prepared, summary: Summary, after: int, asker: Asker
 ) -> Compacted:
     """Append the compaction at the leaf as it is now. Raises: LeafMoved."""
     preparation, leaf = prepared.plan.preparation, prepared.leaf
     read: dict[EntryId, Entry] = {}
 
     def decide(draft: Draft) -> Plan:
+        if asker.reason == "threshold" and held.last_external is not None:
+            raise OperationCancelled("compaction", _ANOTHER_PROGRAM)
         if not _still_holds(draft, leaf):
             raise LeafMoved(draft.leaf, held.rev)
         system = _system_now(draft, leaf, preparation.system, read)
@@ -360,7 +365,7 @@ async def _store(
 
     while True:
         try:
-            act = await held.act(decide, origin)
+            act = await held.act(decide, asker.origin)
             break
         except _Unread as error:
             read[error.entry] = await held.ask(partial(_entry_of, entry_id=error.entry))

@@ -15,6 +15,7 @@ from pisessiond.core.problems import Problem
 from pisessiond.core.session import Session
 from pisessiond.service import compacting, forking, moving, reading
 from pisessiond.service.asking import lender
+from pisessiond.service.automatic import AutomaticCompaction
 from pisessiond.service.compacting import Asker, Given
 from pisessiond.service.drafts import Drafts
 from pisessiond.service.errors import FileExists, InvalidRequest
@@ -26,6 +27,7 @@ from pisessiond.service.moving import Move
 from pisessiond.service.nodes import make_nodes, make_size
 from pisessiond.service.operations import Report
 from pisessiond.service.session_acts import BaseLeaf, SessionActs
+from pisessiond.service.session_queue import Act
 from pisessiond.service.summarising import Wishes, model_at
 from pisessiond.service.types import (
     REPAIR,
@@ -59,6 +61,10 @@ class OpenSession(SessionActs):
     def __init__(self, handle: str, loaded: Loaded, flush: FlushRule, clock: Surroundings) -> None:
         super().__init__(handle, loaded, flush, clock)
         self._drafts = Drafts()
+        self._automatic = AutomaticCompaction(self, self._drafts)
+
+    def stored(self, act: Act) -> None:
+        self._automatic.stored(act)
 
     # Compactions and moves ---------------------------------------------------------------------
 
@@ -80,7 +86,9 @@ class OpenSession(SessionActs):
         given = None if summary is None else Given(summary, draft)
         wishes = Wishes(instructions, summarizer=summarizer)
         asker = Asker(origin, base_leaf, report=report)
-        return await compacting.compact(self, self._drafts, given, wishes, asker)
+        done = await compacting.compact(self, self._drafts, given, wishes, asker)
+        self._automatic.worked()
+        return done
 
     async def draft_compaction(
         self,
@@ -134,7 +142,10 @@ class OpenSession(SessionActs):
 
         move = Move(target, exact, summary, label)
         asker = Asker(origin, base_leaf, report=report)
-        return await moving.navigate(self, move, wishes, asker, preview)
+        done = await moving.navigate(self, move, wishes, asker, preview)
+        if wishes is not None and done.summary_entry is not None:
+            self._automatic.worked()
+        return done
 
     def cancel_operation(self, operation_id: str | None, *, by: str) -> Progress | None:
         """End what runs long here, whoever began it; what that was, None when nothing.

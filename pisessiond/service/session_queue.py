@@ -13,7 +13,7 @@ If another program wrote first, its lines are taken in and the acts are decided 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -333,6 +333,15 @@ class SessionQueue(HeldSession):
                 self.tell([change, *others], steps=max(len(act.entries), 1))
             act.rev = self.rev
             act.done.set()
+            self.stored(act)
+
+    def stored(self, act: Act) -> None:
+        """An act was stored and told; for whoever goes on from there."""
+
+    def start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Do that beside the queue; it ends with it and must not raise."""
+        if self._tasks is not None:
+            self._tasks.start_soon(work)
 
     def _about_others(self, act: Act) -> list[Change]:
         session = self.session

@@ -529,7 +529,7 @@ async def test_a_cancelled_fork_ends_at_once_and_leaves_no_file(house: House) ->
         tasks.cancel_scope.cancel()
     # The worker still waits, and yet the slot is free.
     await session.append([user("meanwhile")], origin=OTHER)
-    with session.operation("fork", "another"):
+    with session.operations.hold("fork", OTHER, is_told=False):
         pass
     slow.go_on()
     assert (files_in(house), session.rev - 1) == before
