@@ -1,0 +1,342 @@
+--- What the keys do. Each act is given the sidebar and the row under the cursor.
+---
+--- Acts that need a window of their own are in modules of theirs: `navigating`, `compacting`,
+--- `comparing`, `looking`, `sessions`, `finding`.
+
+local M = {}
+
+---@type table<string, fun(sidebar: pisession.Sidebar, row: table?, words: string[])>
+local acts = {}
+M.table = acts
+
+--- Runs an act by its name in the sidebar of this tab page, which is opened where it is not.
+---@param name string
+---@param words string[]?
+function M.run(name, words)
+  local found = acts[name]
+  if not found then
+    return vim.notify(
+      ('pisession knows no act %q; :help pisession-keys lists them.'):format(name),
+      vim.log.levels.ERROR
+    )
+  end
+  local sidebar = require('pisession.sidebar').current()
+  if not sidebar then
+    require('pisession.sidebar').open()
+    sidebar = assert(require('pisession.sidebar').current())
+  end
+  sidebar.message = nil
+  found(sidebar, sidebar:row(), words or {})
+end
+
+--- Asks the daemon and says what it refuses; an answer goes on.
+---@param sidebar pisession.Sidebar
+---@param method string
+---@param params table
+---@param done fun(answer: table)?
+---@return fun() cancel
+function M.ask(sidebar, method, params, done)
+  return sidebar.session:request(method, params, function(err, answer)
+    if err then
+      return require('pisession.refusals').say(sidebar, err)
+    elseif done then
+      done(answer)
+    end
+  end)
+end
+
+local function later(module, name)
+  return function(sidebar, row, words)
+    require('pisession.' .. module)[name](sidebar, row, words)
+  end
+end
+
+acts.navigate_to = later('navigating', 'navigate_to')
+acts.fork = later('navigating', 'fork')
+acts.clone = later('navigating', 'clone')
+acts.compact = later('compacting', 'compact')
+acts.compare = later('comparing', 'compare')
+acts.preview = later('looking', 'preview')
+acts.toggle_preview = later('looking', 'toggle_preview')
+acts.details = later('looking', 'details')
+acts.context = later('looking', 'context')
+acts.where = later('looking', 'where')
+acts.problems = later('looking', 'problems')
+acts.help = later('looking', 'help')
+acts.export = later('looking', 'export')
+acts.sessions = later('sessions', 'open')
+acts.continue_in_pi = later('sessions', 'continue_in_pi')
+acts.search = later('finding', 'search')
+acts.next_hit = later('finding', 'next_hit')
+acts.previous_hit = later('finding', 'previous_hit')
+acts.find_branch = later('finding', 'find_branch')
+
+function acts.enter(sidebar, row, words)
+  if not row or row.kind == 'here' then
+    return
+  elseif row.kind == 'group' or (row.kind == 'summarised' and row.fold ~= 'none') then
+    return acts.fold_toggle(sidebar, row)
+  end
+  require('pisession.navigating').navigate(sidebar, row, words)
+end
+
+-- Folds.
+
+function acts.fold_toggle(sidebar, row)
+  if not row then
+    return
+  elseif row.fold == 'none' then
+    return acts.fold_close(sidebar, row)
+  end
+  sidebar.session:fold(row, not sidebar:is_open_id(row.id))
+end
+
+function acts.fold_open(sidebar, row)
+  if row then
+    sidebar.session:fold(row, true)
+  end
+end
+
+--- Closes the row, or what it is inside of.
+function acts.fold_close(sidebar, row)
+  if not row then
+    return
+  elseif row.fold ~= 'none' and sidebar:is_open_id(row.id) then
+    return sidebar.session:fold(row, false)
+  elseif row.level then
+    local line = sidebar.view:line_of(row.level)
+    if line then
+      sidebar:go_to(row.level)
+      sidebar.session:fold(sidebar.view:row_at(line), false)
+    end
+  end
+end
+
+function acts.fold_open_all(sidebar)
+  for _, row in ipairs(sidebar.session:rows()) do
+    if row.fold ~= 'none' and row.rows <= 200 then
+      sidebar.session:fold(row, true)
+    end
+  end
+end
+
+function acts.fold_close_all(sidebar)
+  sidebar.session.folds = {}
+  sidebar:redraw_soon()
+end
+
+-- Going about.
+
+local function jump(sidebar, step, matches)
+  local line = vim.api.nvim_win_get_cursor(sidebar.window)[1] + step
+  while sidebar.view:row_at(line) do
+    if matches(sidebar.view:row_at(line)) then
+      return vim.api.nvim_win_set_cursor(sidebar.window, { line, 0 })
+    end
+    line = line + step
+  end
+end
+
+local function jumps(name, matches)
+  acts['next_' .. name] = function(sidebar)
+    jump(sidebar, 1, matches)
+  end
+  acts['previous_' .. name] = function(sidebar)
+    jump(sidebar, -1, matches)
+  end
+end
+
+jumps('turn', function(row)
+  return row.kind == 'user'
+end)
+jumps('branch', function(row)
+  return row.kind == 'alternative' or row.kind == 'group'
+end)
+jumps('label', function(row)
+  return row.label ~= nil
+end)
+jumps('compaction', function(row)
+  return row.kind == 'compaction'
+end)
+
+function acts.go_to_leaf(sidebar)
+  if not sidebar:go_to('here') then
+    sidebar.session:reveal('here', function()
+      sidebar:redraw()
+      sidebar:go_to('here')
+    end)
+  end
+end
+
+function acts.go_to_branch_point(sidebar, row)
+  if row and row.level then
+    return sidebar:go_to(row.level)
+  end
+  jump(sidebar, -1, function(one)
+    return one.kind == 'alternative' or one.kind == 'group'
+  end)
+end
+
+-- Acting.
+
+local function undo_with(sidebar, method, params, sentence)
+  table.insert(sidebar.undo, { method = method, params = params, sentence = sentence, rev = sidebar.session.info.rev })
+end
+M.undo_with = undo_with
+
+--- Undoes my last act by acting again; nothing is erased, and nothing of others is undone.
+function acts.undo(sidebar)
+  local last = table.remove(sidebar.undo)
+  if not last then
+    return sidebar:say('There is nothing of mine to undo.')
+  elseif last.rev < sidebar.session.info.rev then
+    return sidebar:say('Others came between; undo would touch what they did.')
+  end
+  M.ask(sidebar, last.method, last.params, function()
+    sidebar:say(last.sentence)
+  end)
+end
+
+--- Remembers how to undo what was just answered.
+local function remember(sidebar, answer, method, params, sentence)
+  undo_with(sidebar, method, params, sentence)
+  sidebar.undo[#sidebar.undo].rev = answer.rev
+end
+M.remember = remember
+
+function acts.label(sidebar, row, words)
+  if not row or not row.entry then
+    return sidebar:say('This row stands for no entry that could be labelled.')
+  end
+  local old = row.label
+  local function give(label)
+    if label == nil or label == (old or '') then
+      return
+    end
+    local params = { target = row.entry, label = label ~= '' and label or vim.NIL }
+    M.ask(sidebar, 'session/label', params, function(answer)
+      remember(
+        sidebar,
+        answer,
+        'session/label',
+        { target = row.entry, label = old or vim.NIL },
+        'The label is as before.'
+      )
+      sidebar:say(label == '' and 'Label cleared, u undoes.' or ('Labelled %s, u undoes.'):format(label))
+    end)
+  end
+  if #words > 0 then
+    return give(table.concat(words, ' '))
+  end
+  vim.ui.input({ prompt = 'Label (empty clears): ', default = old or '' }, give)
+end
+
+function acts.rename(sidebar, _, words)
+  local old = sidebar.session.info.name
+  local function give(name)
+    if name == nil or name == (old or '') then
+      return
+    end
+    M.ask(sidebar, 'session/rename', { name = name ~= '' and name or vim.NIL }, function(answer)
+      remember(sidebar, answer, 'session/rename', { name = old or vim.NIL }, 'The name is as before.')
+      sidebar:say(name == '' and 'Name cleared, u undoes.' or ('Renamed to %s, u undoes.'):format(name))
+    end)
+  end
+  if #words > 0 then
+    return give(table.concat(words, ' '))
+  end
+  vim.ui.input({ prompt = 'Name (empty clears): ', default = old or '' }, give)
+end
+
+acts.omit = later('omitting', 'toggle')
+
+function acts.append(sidebar, _, words)
+  if #words > 0 then
+    return require('pisession.prompting').append(sidebar, table.concat(words, ' '))
+  end
+  require('pisession.prompting').open(sidebar, '')
+end
+
+function acts.cancel(sidebar)
+  if not sidebar.session.operation then
+    return sidebar:say('Nothing runs here.')
+  end
+  M.ask(sidebar, 'session/cancel', {})
+end
+
+-- Looking.
+
+local FILTERS = { 'default', 'no-tools', 'user-only', 'labeled-only', 'all' }
+
+function acts.next_filter(sidebar)
+  for at, name in ipairs(FILTERS) do
+    if name == sidebar.session.filter then
+      return sidebar.session:set_filter(FILTERS[at % #FILTERS + 1])
+    end
+  end
+end
+
+function acts.set_filter(sidebar, _, words)
+  if not vim.tbl_contains(FILTERS, words[1]) then
+    return sidebar:say('The filters are ' .. table.concat(FILTERS, ', ') .. '.')
+  end
+  sidebar.session:set_filter(words[1])
+end
+
+function acts.choose_filter(sidebar)
+  vim.ui.select(FILTERS, { prompt = 'Rows to show' }, function(name)
+    if name then
+      sidebar.session:set_filter(name)
+    end
+  end)
+end
+
+function acts.size_column(sidebar)
+  local next_one = { context = 'own', own = 'off', off = 'context' }
+  sidebar.size = next_one[sidebar.size]
+  sidebar.view:forget()
+  sidebar:redraw()
+end
+
+function acts.mark(sidebar, row)
+  if row and row.entry then
+    sidebar.marked = sidebar.marked ~= row.id and row.id or nil
+    sidebar.marked_entry = sidebar.marked and row.entry
+    sidebar:redraw_soon()
+  end
+end
+
+local function set_register(text)
+  vim.fn.setreg(vim.v.register, text)
+end
+
+function acts.yank_id(sidebar, row)
+  if row and row.entry then
+    set_register(tostring(row.entry))
+    sidebar:say('Yanked the id ' .. row.entry .. '.')
+  end
+end
+
+function acts.yank_text(sidebar, row)
+  if not row or not row.entry then
+    return
+  end
+  local register = vim.v.register
+  M.ask(sidebar, 'session/entries', { ids = { row.entry } }, function(answer)
+    local body = require('pisession.entries').plain(answer.entries[1])
+    vim.fn.setreg(register, body)
+    sidebar:say(('Yanked %d lines.'):format(#vim.split(body, '\n')))
+  end)
+end
+
+function acts.reload(sidebar)
+  require('pisession.rpc').reconnect()
+  sidebar.view:forget()
+  sidebar.session:fetch()
+end
+
+function acts.close(sidebar)
+  sidebar:hide()
+end
+
+return M
