@@ -74,11 +74,31 @@ class NotUsable:
     """A sentence with the next step; it holds no key."""
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A model as a summarizer of the user's own settings describes it."""
+
+    api: Api
+    model: str
+    """Its id as the provider knows it."""
+    provider: str | None = None
+    """Whose address, key and peculiarities count; None: the one named like the API's maker, for
+    its address and key only where nothing else is said."""
+    base_url: str | None = None
+    """Instead of the provider's."""
+    key_env: str | None = None
+    """The environment variable with the key, instead of the provider's."""
+
+
 class Endpoints(Protocol):
     """Whoever knows where models are reached."""
 
     async def resolve(self, model: ModelName) -> Endpoint | NotUsable:
         """Where the model is reached. May run the user's key command, for ten seconds at most."""
+        ...
+
+    async def resolve_wanted(self, wanted: Wanted) -> Endpoint | NotUsable:
+        """The same for a summarizer of the user's settings."""
         ...
 
     async def names(self) -> Sequence[ModelName]:
