@@ -1,13 +1,14 @@
-"""Commands that change a session: append, navigate, compact, fork, clone, label, rename, edit."""
+"""Commands that add to a session: append, label, rename, edit-context."""
 
 from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from pisessiond.cli.act_output import say_done, say_edited
 from pisessiond.cli.output import Output
 from pisessiond.cli.remote import (
     base_leaf_option,
@@ -19,7 +20,6 @@ from pisessiond.cli.remote import (
 )
 
 if TYPE_CHECKING:
-    from pisessiond.client import answers
     from pisessiond.client.blocking import BlockingClient
     from pisessiond.client.blocking_session import BlockingSession
 
@@ -74,7 +74,7 @@ def append(
         return
     ids = ", ".join(str(one) for one in answer["ids"][-5:])
     more = "" if len(answer["ids"]) <= 5 else f"{len(answer['ids'])} entries, last "
-    _say(output, opened, answer, f"appended {more}{ids}")
+    say_done(output, opened, answer, f"appended {more}{ids}")
 
 
 def _message(opened: BlockingSession, role: str, text: str) -> dict[str, Any]:
@@ -109,142 +109,6 @@ def _parse_entry(text: str, name: str) -> dict[str, Any]:
 
 @click.command(
     epilog=examples(
-        "pisessiond navigate latest 5f2c91aa",
-        'pisessiond navigate latest 5f2c91aa --summary "Tried time-machine; it breaks xdist."',
-        "pisessiond navigate latest --start",
-    )
-)
-@session_argument
-@click.argument("entry", required=False)
-@click.option("--start", is_flag=True, help="Go before the first entry.")
-@click.option("--exact", is_flag=True, help="Stand at the very entry, a user message too.")
-@click.option("--summary", help="Keep this summary of the branch that is left.")
-@click.option("--summarize", is_flag=True, help="Have the branch that is left summarised.")
-@click.option("--label", help="Label the summary, or else the entry.")
-@base_leaf_option
-@remote_command
-def navigate(
-    client: BlockingClient,
-    output: Output,
-    session: str,
-    entry: str | None,
-    start: bool,
-    exact: bool,
-    summary: str | None,
-    summarize: bool,
-    label: str | None,
-    base_leaf: str | None,
-) -> None:
-    """Move the leaf to another entry.
-
-    To a user message means before it; its text is printed, to be changed and sent again.
-    """
-    if (entry is None) != start:
-        raise click.UsageError("say where to go: an ENTRY, or --start")
-    opened = open_session(client, session)
-    answer = opened.navigate(
-        entry,
-        exact=exact,
-        summary=given(summary),
-        summarize=summarize,
-        label=given(label),
-        base_leaf=given(base_leaf),
-    )
-    if output.as_json:
-        output.json(answer)
-        return
-    _say(output, opened, answer, "moved")
-    _say_prompt(output, answer.get("editorText"))
-
-
-@click.command(
-    epilog=examples(
-        "pisessiond compact latest --dry-run",
-        "pisessiond compact latest --summary-file summary.md",
-    )
-)
-@session_argument
-@click.option("--summary", help="The summary, already written.")
-@click.option("--summary-file", type=click.File("r", "utf-8"), help="A file with it, or -.")
-@click.option("--instructions", help="What the summarizer should mind.")
-@click.option("--dry-run", is_flag=True, help="Say what would be cut and kept; change nothing.")
-@base_leaf_option
-@remote_command
-def compact(
-    client: BlockingClient,
-    output: Output,
-    session: str,
-    summary: str | None,
-    summary_file: TextIO | None,
-    instructions: str | None,
-    dry_run: bool,
-    base_leaf: str | None,
-) -> None:
-    """Let a summary stand for what is older."""
-    if summary_file is not None:
-        summary = summary_file.read()
-    opened = open_session(client, session)
-    answer = opened.compact(
-        summary=given(summary),
-        custom_instructions=given(instructions),
-        dry_run=given(True if dry_run else None),
-        base_leaf=given(base_leaf),
-    )
-    preview = answer.get("preview")
-    if output.as_json:
-        output.json(answer)
-    elif preview is not None:
-        from pisessiond.cli.report_view import preview_lines
-
-        output.lines(preview_lines(preview, opened.size()))
-    else:
-        _say(output, opened, answer, "compacted")
-
-
-@click.command(
-    epilog=examples(
-        "pisessiond fork latest 5f2c91aa",
-        "pisessiond fork latest 77d04c1e --at --json | jq -r .path",
-    )
-)
-@session_argument
-@click.argument("entry", required=False)
-@click.option("--before", "position", flag_value="before", help="Up to the entry, without it.")
-@click.option("--at", "position", flag_value="at", help="Up to the entry, with it.")
-@click.option("--cwd", metavar="DIR", help="The new session's folder.")
-@remote_command
-def fork(
-    client: BlockingClient,
-    output: Output,
-    session: str,
-    entry: str | None,
-    position: Any,
-    cwd: str | None,
-) -> None:
-    """Begin a new session from an earlier entry.
-
-    Before a user message, or --at any entry. Without an entry it begins at the leaf; with --cwd
-    alone all branches come along.
-    """
-    opened = open_session(client, session)
-    answer = opened.fork(given(entry), position=given(position), cwd=given(cwd))
-    _say_fork(output, answer, "forked")
-
-
-@click.command(
-    epilog=examples(
-        "pisessiond clone latest",
-    )
-)
-@session_argument
-@remote_command
-def clone(client: BlockingClient, output: Output, session: str) -> None:
-    """Begin a new session with the active branch."""
-    _say_fork(output, open_session(client, session).clone(), "cloned")
-
-
-@click.command(
-    epilog=examples(
         "pisessiond label latest 5f2c91aa green",
         "pisessiond label latest 5f2c91aa --clear",
     )
@@ -272,7 +136,7 @@ def label(
     if output.as_json:
         output.json(answer)
     else:
-        _say(output, opened, answer, "label cleared" if clear else f"labelled [{text}]")
+        say_done(output, opened, answer, "label cleared" if clear else f"labelled [{text}]")
 
 
 @click.command(
@@ -301,7 +165,7 @@ def rename(
     if output.as_json:
         output.json(answer)
     else:
-        _say(output, opened, answer, "name cleared" if clear else f"named {name}")
+        say_done(output, opened, answer, "name cleared" if clear else f"named {name}")
 
 
 @click.command(
@@ -343,11 +207,13 @@ def edit_context(
     elif not omit:
         replacement = {"content": text if content is None else _parse_content(content)}
     opened = open_session(client, session)
+    before = None if output.as_json else opened.size()
     answer = opened.edit_context(entry, replacement, base_leaf=given(base_leaf))
-    if output.as_json:
+    if before is None:
         output.json(answer)
     else:
-        _say(output, opened, answer, "restored" if restore else "omitted" if omit else "replaced")
+        what = "restored" if restore else "omitted" if omit else "replaced"
+        say_edited(output, opened, answer, what, before)
 
 
 def _parse_content(text: str) -> Any:
@@ -355,34 +221,3 @@ def _parse_content(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise click.BadParameter(f"this is no JSON: {error}", param_hint="--content") from error
-
-
-def _say(output: Output, opened: BlockingSession, answer: answers.Done, what: str) -> None:
-    """One line: what was done, where the session stands, the size before and after."""
-    from pisessiond.cli.plain_text import clean_line
-    from pisessiond.cli.report_view import short_size
-
-    leaf = "before the first entry" if answer["leaf"] is None else str(answer["leaf"])
-    before, after = short_size(opened.context_size), short_size(opened.size())
-    sizes = after if before == after else f"{before} → {after}"
-    output.lines([f"{clean_line(what)} · leaf {clean_line(leaf)} · context {sizes}"])
-
-
-def _say_fork(output: Output, answer: answers.ForkResult, what: str) -> None:
-    if output.as_json:
-        output.json(answer)
-        return
-    from pisessiond.cli.plain_text import clean_line
-
-    unsaved = " (nothing on disk yet)" if answer["unsaved"] else ""
-    place = clean_line(answer["path"] or "in memory")
-    output.lines([f"{what} · session {clean_line(answer['session'])} · {place}{unsaved}"])
-    _say_prompt(output, answer.get("editorText"))
-
-
-def _say_prompt(output: Output, text: str | None) -> None:
-    if text:
-        from pisessiond.cli.plain_text import clean_text
-
-        output.lines(["its text, to be sent again:"])
-        output.lines(f"  {line}" for line in clean_text(text).split("\n"))

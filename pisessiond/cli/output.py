@@ -10,13 +10,16 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pisessiond.cli.plain_text import clean_line
+
+if TYPE_CHECKING:
+    from pisessiond.client.errors import RpcFailure
 
 REFUSED = 1
 UNUSABLE = 2
@@ -66,13 +69,24 @@ class Output:
         look = _LOOKS.get(part)
         return click.style(text, **look) if self._colours and look and text else text
 
-    def fail(self, kind: str, message: str, code: int) -> click.exceptions.Exit:
-        """Says why nothing was done, and gives what ends the command."""
+    def fail(
+        self, kind: str, message: str, code: int, data: Mapping[str, Any] | None = None
+    ) -> click.exceptions.Exit:
+        """Says why nothing was done, and gives what ends the command; `data` is for programs."""
         if self.as_json:
-            self.json({"error": {"kind": kind, "message": message}})
+            self.json({"error": {**(data or {}), "kind": kind, "message": message}})
         else:
             click.echo(f"pisessiond: {clean_line(message)}", err=True)
         return click.exceptions.Exit(code)
+
+    def refuse(
+        self, failure: RpcFailure, steps: Iterable[str] = (), code: int = REFUSED
+    ) -> click.exceptions.Exit:
+        """The same for what the daemon refused, with lines that say what to do."""
+        end = self.fail(failure.kind, failure.message, code, data=failure.data)
+        for step in steps:
+            click.echo(step, err=True)
+        return end
 
     @contextmanager
     def refusals(self) -> Iterator[None]:
@@ -82,7 +96,7 @@ class Output:
         try:
             yield
         except RpcFailure as failure:
-            raise self.fail(failure.kind, failure.message, REFUSED) from failure
+            raise self.refuse(failure) from failure
         except ClientError as error:
             raise self.fail(type(error).__name__, str(error), UNUSABLE) from error
         except TimeoutError as error:

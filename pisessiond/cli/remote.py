@@ -29,6 +29,8 @@ base_leaf_option = click.option(
     "--base-leaf", metavar="ENTRY", help="Refuse if the leaf is another entry by now."
 )
 
+width_option = click.option("--width", type=click.IntRange(12, 10_000), help="Cells in a line.")
+
 
 def examples(*lines: str) -> str:
     """The end of a command's help, which click leaves as it is behind a backspace."""

@@ -151,27 +151,6 @@ def stats_lines(stats: answers.StatsResult) -> Iterator[str]:
         yield f"{clean_line(model['model'])}: {format_tokens(tokens)}, {format_cost(model['cost'])}"
 
 
-def preview_lines(preview: answers.CompactionPreview, size: answers.ContextSize) -> Iterator[str]:
-    """What a compaction would do, in numbers."""
-    window = size["window"]
-    now = " ".join(format_size(preview["tokensBefore"], size["source"], window))
-    kept = " ".join(format_size(preview["tokensKept"], "estimated", window))
-    yield f"now    {now}".rstrip()
-    yield f"after  {kept}".rstrip() + " and the summary"
-    gone = len(preview["summarised"]) + len(preview["turnPrefix"])
-    yield f"summarised  {count(gone, 'entry', 'entries')}" + (
-        ", an earlier summary updated" if preview["previousSummary"] else ""
-    )
-    if preview["isSplitTurn"]:
-        yield "── cut, inside a turn: its beginning is summarised apart ──"
-    else:
-        yield "── cut ──"
-    kept_entries = count(len(preview["kept"]), "entry", "entries")
-    yield f"kept        {kept_entries}, from {clean_line(str(preview['firstKept']))}"
-    files = len(preview["readFiles"]), len(preview["modifiedFiles"])
-    yield f"files in the summary: {files[0]} read, {files[1]} modified"
-
-
 def status_lines(status: answers.StatusResult) -> Iterator[str]:
     """The daemon, its clients and its sessions."""
     memory = f"{status['memory']['rss'] / 1_000_000:.0f} MB"

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from pisessiond.cli.output import Output, screen_width
-from pisessiond.cli.remote import examples, given, is_file, remote_command
-from pisessiond.cli.view_commands import width_option
+from pisessiond.cli.remote import examples, given, is_file, remote_command, width_option
 
 if TYPE_CHECKING:
     from pisessiond.client.blocking import BlockingClient

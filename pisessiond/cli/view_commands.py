@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pisessiond.cli.output import Output, can_draw, screen_width
+from pisessiond.cli.plain_text import cut
 from pisessiond.cli.remote import (
     examples,
     given,
@@ -15,6 +16,7 @@ from pisessiond.cli.remote import (
     open_session,
     remote_command,
     session_argument,
+    width_option,
 )
 
 if TYPE_CHECKING:
@@ -28,8 +30,6 @@ FILTERS = ["default", "no-tools", "user-only", "labeled-only", "all"]
 
 AT_ONCE = 2000
 """Entries whose sizes are asked for in one request; the protocol's most."""
-
-width_option = click.option("--width", type=click.IntRange(12, 10_000), help="Cells in a line.")
 
 
 @click.command(
@@ -233,27 +233,36 @@ def context(
 def follow(client: BlockingClient, output: Output, session: str, width: int | None) -> None:
     """Print each change as it happens.
 
-    Ends with Ctrl-C. With --json each line is one object; the first, and each after changes were
-    lost, has a snapshot.
+    And each compaction or summary, when it begins and how it ends. Ends with Ctrl-C. With --json
+    each line is one object; the first, and each after changes were lost, has a snapshot.
     """
     from pisessiond.client.update import Update
 
     opened = open_session(client, session)
     cells = screen_width(width)
     _say_update(output, Update.of_opening(opened.opened), cells)
-    for update in opened.changes():
+    for update in opened.changes(progress=True):
         _say_update(output, update, cells)
 
 
 def _say_update(output: Output, update: Update, width: int) -> None:
     if output.as_json:
-        line = {
+        line: dict[str, Any] = {
             "rev": update.rev,
             "changes": update.changes,
             "leaf": update.leaf,
             "contextSize": update.context_size,
         }
-        output.json(line if update.snapshot is None else {**line, "snapshot": update.snapshot})
+        if update.progress is not None:
+            output.json({"rev": update.rev, "progress": update.progress})
+        else:
+            output.json(line if update.snapshot is None else {**line, "snapshot": update.snapshot})
+        return
+    if update.progress is not None:
+        from pisessiond.cli.operation_view import operation_line
+
+        if (told := operation_line(update.progress)) is not None:
+            output.lines([cut(told, width)])
         return
     from pisessiond.cli.change_view import update_lines
 

@@ -6,17 +6,21 @@ A change of look is a diff of these files.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pisessiond.cli.canvas import Canvas
 from pisessiond.cli.change_view import update_lines
+from pisessiond.cli.compaction_view import compacted_line, compaction_lines, input_lines
+from pisessiond.cli.compare_view import compare_lines
 from pisessiond.cli.entry_view import entry_lines, message_lines
 from pisessiond.cli.list_view import folder_lines, list_notes, session_lines
+from pisessiond.cli.move_view import done_line, fork_lines, move_lines
+from pisessiond.cli.operation_view import cancelled_line, choice_line, operation_line
 from pisessiond.cli.report_view import (
     header_lines,
     part_lines,
-    preview_lines,
     problem_lines,
     stats_lines,
     status_lines,
@@ -27,6 +31,7 @@ from pisessiond.client.update import Update
 from tests.cli import samples
 
 FOLDER = Path(__file__).parent / "golden"
+CANVAS = Canvas(80, zone=UTC)
 
 
 def _tree(nodes: list[Node], width: int = 80, glyphs: Glyphs = UNICODE) -> Iterable[str]:
@@ -167,21 +172,84 @@ def _reports() -> Iterable[str]:
             },
         ]
     )
-    preview: Any = {
-        "firstKept": "u4",
-        "isSplitTurn": True,
-        "summarised": ["u1", "a1"],
-        "turnPrefix": ["u2"],
-        "kept": ["a2"],
-        "tokensBefore": 186_000,
-        "tokensKept": 20_000,
-        "previousSummary": True,
-        "readFiles": ["a"],
-        "modifiedFiles": [],
-    }
-    yield from preview_lines(preview, samples.SIZE)
-    preview["isSplitTurn"] = False
-    yield from preview_lines(preview, {**samples.SIZE, "window": None})
+
+
+def _compaction(**changes: Any) -> Iterable[str]:
+    preview: Any = {**samples.PREVIEW, **changes}
+    size: Any = {**samples.SIZE, **changes.pop("size", {})}
+    return compaction_lines("login-fix [+]", preview, size, samples.CUT_NODES, CANVAS)
+
+
+def _compactions() -> Iterable[str]:
+    yield from _compaction()
+    without: Any = {"window": None, "percent": None, "dueAt": None, "estimated": None}
+    between = {"isSplitTurn": False, "previousSummary": False, "turnPrefix": []}
+    alone = {"forecast": None, "noSummarizer": "No key is set; set \x1b[1mANTHROPIC_API_KEY."}
+    yield from _compaction(**between, **alone, size=without)
+    many = samples.tree("\n".join(f"u{n}* - user: Prompt number {n}" for n in range(20)))
+    preview: Any = {**samples.PREVIEW, "summarised": [node["id"] for node in many], "kept": []}
+    yield from compaction_lines("many", preview, samples.SIZE, many, CANVAS)
+    narrow = Canvas(44, is_ascii=True, zone=UTC)
+    yield from compaction_lines(
+        "login-fix", samples.PREVIEW, samples.SIZE, samples.CUT_NODES, narrow
+    )
+    inputs: Any = [
+        {
+            "kind": "history",
+            "text": "[User]: Fix\n\n[Assistant]: \x1b[2JDone",
+            "previousSummary": "S",
+        },
+        {"kind": "turnPrefix", "text": "[User]: Use a clock", "previousSummary": None},
+    ]
+    yield from input_lines(inputs, CANVAS)
+    done: Any = {"rev": 3, "leaf": "c9", "tokensBefore": 186_000, "tokensAfter": 34_000}
+    yield compacted_line(done, 200_000, CANVAS)
+    yield compacted_line({"rev": 3, "leaf": "c9"}, None, CANVAS)
+
+
+def _moves() -> Iterable[str]:
+    now = datetime(2026, 11, 12, 14, 33, tzinfo=UTC)
+    target = samples.CUT_NODES[3]
+    yield from move_lines(target, samples.MOVE, CANVAS, now=now)
+    after: Any = {**samples.MOVE, "leaf": "a4", "returnsText": None, "outside": None}
+    after |= {"summary": None, "leaves": {"entries": 1, "turns": 0}}
+    yield from move_lines(samples.CUT_NODES[4], after, CANVAS, now=now)
+    yield from move_lines(samples.CUT_NODES[3], after, CANVAS, exact=True, now=now)
+    free: Any = {"summarizer": "extract", "model": None, "tokensIn": 10_000, "cost": 0.0}
+    nothing: Any = {**after, "leaf": None, "leaves": {"entries": 0, "turns": 0}, "summary": free}
+    nothing |= {"outside": "2026-11-12T14:32:40.000Z"}
+    yield from move_lines(None, nothing, CANVAS, now=now)
+    yield from move_lines(samples.CUT_NODES[4], nothing | {"leaf": "a4"}, CANVAS, now=now)
+    yield from fork_lines(target, samples.MOVE, CANVAS)
+    yield from fork_lines(samples.CUT_NODES[4], nothing, CANVAS)
+    yield from fork_lines(samples.CUT_NODES[6], nothing, CANVAS, with_all=True)
+    yield from move_lines(target, samples.MOVE, Canvas(44, is_ascii=True, zone=UTC), now=now)
+    yield done_line("omitted", {"rev": 1, "leaf": None}, ("84k 42%", "~69k ~35%"), CANVAS)
+
+
+def _comparisons() -> Iterable[str]:
+    names = "active branch", "Try freezing the \x1b[31mclock with time-machine"
+    yield from compare_lines(samples.COMPARED, samples.CUT_NODES[2], names, CANVAS)
+    apart: Any = {**samples.COMPARED, "ancestor": None, "ancestorSize": None}
+    apart["a"] = {**apart["a"], "files": {"read": [], "modified": [f"f{n}.py" for n in range(20)]}}
+    apart["b"] = {**apart["b"], "entries": 0, "files": {"read": [], "modified": []}}
+    yield from compare_lines(apart, None, names, Canvas(60, is_ascii=True, zone=UTC))
+
+
+def _operations() -> Iterable[str]:
+    states: tuple[Any, ...] = ("begin", "report", "done", "failed", "cancelled")
+    for state in states:
+        message = {} if state == "begin" else {"message": f"It {state} by \x1b[1mvscode."}
+        told: Any = {**samples.PROGRESS, "state": state, **message}
+        yield operation_line(told) or "nothing is said"
+    ours: Any = {**samples.PROGRESS, "origin": "repair", "reason": "threshold"}
+    yield operation_line(ours) or ""
+    odd: Any = {**samples.PROGRESS, "operation": "somethingNew\x1b[1m", "state": "done"}
+    yield operation_line(odd) or ""
+    yield cancelled_line(samples.PROGRESS)
+    yield cancelled_line({**samples.PROGRESS, "operation": "summarise", "received": 0})
+    yield cancelled_line(None)
+    yield from map(choice_line, samples.CHOICES)
 
 
 def drawn() -> dict[str, str]:
@@ -199,6 +267,10 @@ def drawn() -> dict[str, str]:
         "changes": _changes(),
         "entries": _entries(),
         "reports": _reports(),
+        "compactions": _compactions(),
+        "moves": _moves(),
+        "comparisons": _comparisons(),
+        "operations": _operations(),
     }
     return {name: "\n".join(lines) + "\n" for name, lines in views.items()}
 

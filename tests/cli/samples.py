@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from pisessiond.client.answers import ContextSize, Node, OpenResult, StatsResult, StatusResult
+from pisessiond.client.answers import (
+    CompactionPreview,
+    CompareResult,
+    ContextSize,
+    MovePreview,
+    Node,
+    OpenResult,
+    Progress,
+    StatsResult,
+    StatusResult,
+    SummarizerChoice,
+    TokenTotals,
+)
 
 SIZE: ContextSize = {
     "tokens": 84_100,
@@ -201,4 +213,111 @@ HOSTILE = [
     node("a1* u1 assistant: a\rb\nc\td\x00e\u200bf\U000e0041g\ud800h\x9b31mi"),
     node("a2* a1 assistant: [\x1b[2Jl\u0085abel] 漢字かな交じり文は幅が二倍になるので切り方に注意"),
     node("\x1b[A* a2 user: "),
+]
+
+
+PREVIEW: CompactionPreview = {
+    "firstKept": "a4",
+    "isSplitTurn": True,
+    "summarised": ["u1", "t1", "a1", "u4"],
+    "turnPrefix": ["u4"],
+    "kept": ["a4", "u8", "a8"],
+    "tokensBefore": 84_100,
+    "tokensKept": 31_000,
+    "previousSummary": True,
+    "readFiles": ["a", "b"],
+    "modifiedFiles": ["c"],
+    "summaryAtMost": 13_107,
+    "tokensAfter": 44_107,
+    "forecast": {
+        "summarizer": "session",
+        "model": "anthropic/opus-5",
+        "tokensIn": 155_000,
+        "cost": 0.5512,
+    },
+}
+CUT_NODES = tree("""
+    u1* - user: Fix the login test that fails on CI
+    t1* u1 toolResult: bash pytest -q: 1 failed, 211 passed in 9.81s
+    a1* t1 assistant: The fixture's clock is naive, so the token expires
+    u4* a1 user: Use an \x1b[31minjected\x1b[0m clock instead
+    a4* u4 assistant: Done: 4 files changed, all tests pass
+    u8* a4 user: Now the docs
+    a8* u8 assistant: Docs updated
+""")
+GONE_ON: ContextSize = {**SIZE, "tokens": 88_000, "measured": 88_000, "percent": 44.0}
+MOVE: MovePreview = {
+    "leaf": "a1",
+    "leaves": {"entries": 6, "turns": 1},
+    "sizeNow": SIZE,
+    "sizeAfter": {**SIZE, "tokens": 74_000, "percent": 37.0},
+    "returnsText": "Use an injected clock instead",
+    "outside": "2026-11-12T14:30:00.000Z",
+    "summary": {
+        "summarizer": "anthropic/opus-5",
+        "model": "anthropic/opus-5",
+        "tokensIn": 10_000,
+        "cost": 0.0412,
+    },
+}
+_USED: TokenTotals = {"input": 9_000, "output": 1_400, "cacheRead": 61_000, "cacheWrite": 0}
+COMPARED: CompareResult = {
+    "rev": 7,
+    "ancestor": "a1",
+    "ancestorSize": {**SIZE, "tokens": 74_000, "percent": 37.0},
+    "a": {
+        "entries": 6,
+        "turns": 1,
+        "size": SIZE,
+        "tokens": _USED,
+        "cost": 0.11,
+        "seconds": 130.4,
+        "files": {
+            "read": ["src/app.py"],
+            "modified": ["src/clock.py", "src/login.py", "tests/test_login.py"],
+        },
+    },
+    "b": {
+        "entries": 14,
+        "turns": 1,
+        "size": GONE_ON,
+        "tokens": {**_USED, "output": 21_000},
+        "cost": 0.31,
+        "seconds": 542.0,
+        "files": {
+            "read": [],
+            "modified": [
+                "src/a/rather/deep/folder/of/the/fixtures/conftest.py",
+                "tests/test_login.py",
+                "\x1b[2Jx.py",
+            ],
+        },
+    },
+}
+PROGRESS: Progress = {
+    "session": "0192f3c1",
+    "operation": "compact",
+    "operationId": "e1.1",
+    "origin": {"client": "nvim", "clientId": "c1"},
+    "reason": "manual",
+    "state": "begin",
+    "received": 1_234,
+    "summarizer": "session",
+}
+CHOICES: list[SummarizerChoice] = [
+    {
+        "name": "session",
+        "model": "anthropic/opus-5",
+        "ready": True,
+        "reason": None,
+        "default": True,
+    },
+    {
+        "name": "openai/gpt-\x1b[31m9",
+        "model": "openai/gpt-9",
+        "ready": False,
+        "reason": "No key; set OPENAI_API_KEY.",
+        "default": False,
+    },
+    {"name": "extract", "model": None, "ready": True, "reason": None, "default": False},
 ]

@@ -24,18 +24,12 @@ NODES = [
     samples.node("bbbbbbbb aaaaaaaa assistant: [green] Done", size=84_000),
 ]
 DONE = {"rev": 2, "leaf": "bbbbbbbb"}
-FORKED = {"session": "s2", "path": "/srv/demo/s2.jsonl", "unsaved": True, "editorText": "a\nb"}
-PREVIEW = {
-    "firstKept": "bbbbbbbb",
-    "isSplitTurn": False,
-    "summarised": ["aaaaaaaa"],
-    "turnPrefix": [],
-    "kept": ["bbbbbbbb"],
-    "tokensBefore": 84_000,
-    "tokensKept": 20_000,
-    "previousSummary": False,
-    "readFiles": [],
-    "modifiedFiles": [],
+FORKED = {
+    **DONE,
+    "session": "s2",
+    "path": "/srv/demo/s2.jsonl",
+    "unsaved": True,
+    "editorText": "a\nb",
 }
 
 
@@ -46,8 +40,18 @@ def _append(message: Message) -> dict[str, Any]:
 
 def _compact(message: Message) -> dict[str, Any]:
     if message["params"].get("dryRun"):
-        return {"rev": 1, "leaf": "aaaaaaaa", "preview": PREVIEW}
-    return {**DONE, "entry": "cccccccc"}
+        return {"rev": 1, "leaf": "aaaaaaaa", "preview": samples.PREVIEW}
+    return {**DONE, "entry": "cccccccc", "tokensBefore": 186_000, "tokensAfter": 34_000}
+
+
+def _navigate(message: Message) -> dict[str, Any]:
+    if message["params"].get("dryRun"):
+        return {"rev": 1, "leaf": "aaaaaaaa", "preview": samples.MOVE}
+    return {**DONE, "editorText": "Fix it"}
+
+
+def _fork(message: Message) -> dict[str, Any]:
+    return FORKED | ({"preview": samples.MOVE} if message["params"].get("dryRun") else {})
 
 
 def _sizes(message: Message) -> dict[str, Any]:
@@ -87,9 +91,12 @@ def script() -> Script:
     return Script(
         session_tree={"rev": 1, "total": 2, "nodes": NODES},
         session_append=_append,
-        session_navigate={**DONE, "editorText": "Fix it"},
+        session_navigate=_navigate,
         session_compact=_compact,
-        session_fork=FORKED,
+        session_fork=_fork,
+        session_compare=samples.COMPARED,
+        session_cancel={"cancelled": samples.PROGRESS},
+        session_summarizers={"summarizers": samples.CHOICES},
         session_clone={**FORKED, "editorText": None},
         session_label=DONE,
         session_rename=DONE,
@@ -137,13 +144,23 @@ SAYS = {
     "append": (["append", "s1", "--text", "Hi"], "· leaf bbbbbbbb · context 84k 42%"),
     "navigate": (["navigate", "s1", "aaaaaaaa"], "its text, to be sent again:\n  Fix it"),
     "navigate-start": (["navigate", "s1", "--start"], "moved"),
-    "dry-run": (["compact", "s1", "--dry-run"], "after  ~20k ~10% and the summary"),
-    "compact": (["compact", "s1", "--summary", "S"], "compacted · leaf bbbbbbbb"),
+    "dry-run": (["compact", "s1", "--dry-run"], "~31k ~16% and the summary, at most 13k"),
+    "compact": (
+        ["compact", "s1", "--summary", "S"],
+        "compacted · leaf bbbbbbbb · 186k 93% → ~34k ~17%",
+    ),
+    "compact-asked": (["compact", "s1", "--summarizer", "extract"], "→ ~34k ~17%"),
+    "move-dry-run": (["navigate", "s1", "aaaaaaaa", "--dry-run"], "context 84k 42% → 74k 37%"),
+    "summarised": (["navigate", "s1", "aaaaaaaa", "--summarize"], "moved · leaf bbbbbbbb"),
+    "fork-dry-run": (["fork", "s1", "aaaaaaaa", "--dry-run"], "Fork from  » Fix the login"),
+    "compare": (["compare", "s1", "bbbbbbbb"], "A  green"),
+    "cancel": (["cancel", "s1"], "cancelled: compaction of nvim, 1.2k received"),
+    "summarizers": (["summarizers", "s1"], "extract               ready"),
     "fork": (["fork", "s1", "aaaaaaaa"], "/srv/demo/s2.jsonl (nothing on disk yet)"),
     "clone": (["clone", "s1"], "cloned · session s2"),
     "label": (["label", "s1", "aaaaaaaa", "green"], "labelled [green]"),
     "rename": (["rename", "s1", "--clear"], "name cleared"),
-    "omit": (["edit-context", "s1", "aaaaaaaa", "--omit"], "omitted"),
+    "omit": (["edit-context", "s1", "aaaaaaaa", "--omit"], "omitted, +0 · leaf bbbbbbbb"),
     "context": (["context", "s1"], "1 entry gives no message here"),
     "context-at": (["context", "s1", "aaaaaaaa"], "context 84k of 200k  42% measured"),
     "stats": (["stats", "s1"], "whole file"),
@@ -222,6 +239,33 @@ SENT: dict[str, tuple[list[str], str, dict[str, Any]]] = {
         "session/editContext",
         {"replacement": {"content": []}},
     ),
+    "compact-with": (
+        ["compact", "s1", "--summarizer", "pi", "--instructions", "Names", "--base-leaf", "b"],
+        "session/compact",
+        {"summarizer": "pi", "customInstructions": "Names", "baseLeaf": "b"},
+    ),
+    "compact-input": (
+        ["compact", "s1", "--dry-run", "--input"],
+        "session/compact",
+        {"dryRun": True, "withInput": True},
+    ),
+    "navigate-with": (
+        ["navigate", "s1", "a", "--summarize", "--instead", "Names", "--label", "x"],
+        "session/navigate",
+        {
+            "summarize": True,
+            "customInstructions": "Names",
+            "replaceInstructions": True,
+            "label": "x",
+        },
+    ),
+    "navigate-adding": (
+        ["navigate", "s1", "a", "--summarize", "--instructions", "Names", "--summarizer", "pi"],
+        "session/navigate",
+        {"customInstructions": "Names", "summarizer": "pi"},
+    ),
+    "compare-two": (["compare", "s1", "a", "b"], "session/compare", {"a": "a", "b": "b"}),
+    "compare-leaf": (["compare", "s1", "a"], "session/compare", {"a": "a", "b": "leaf"}),
     "open": (["call", "--open", "s1", "session/tree"], "session/tree", {"session": "s1"}),
 }
 
@@ -312,6 +356,13 @@ WRONG = [
     ["edit-context", "s1", "a", "--content", "{"],
     ["call", "x", "nope"],
     ["compact", "s1", "--summary-file", "/nonexistent/file"],
+    ["compact", "s1", "--summary", "x", "--review"],
+    ["compact", "s1", "--summary", "x", "--instructions", "y"],
+    ["compact", "s1", "--input"],
+    ["compact", "s1", "--yes"],
+    ["navigate", "s1", "a", "--summarize", "--summary", "x"],
+    ["navigate", "s1", "a", "--instructions", "x"],
+    ["navigate", "s1", "a", "--summarize", "--instructions", "x", "--instead", "y"],
 ]
 
 
