@@ -6,7 +6,6 @@ says what happened and what to do, and holds no stack trace and no content of a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
@@ -125,24 +124,10 @@ def invalid_params(path: str, reason: str) -> RpcError:
     return RpcError("InvalidParams", message, path=path)
 
 
-def not_served(path: str) -> RpcError:
-    """The refusal of a parameter that the protocol names and this daemon does not serve."""
-    return invalid_params(path, "not served by this version of the daemon")
-
-
 def unauthorized() -> RpcError:
     """The refusal of a client on TCP that does not show the token."""
     return RpcError(
         "Unauthorized",
         "On TCP the first message is initialize, with the daemon's token in "
         "initializationOptions.pisessiond.token; the daemon's file `token` holds it.",
-    )
-
-
-def no_summarizer(choices: Sequence[str] = ()) -> RpcError:
-    """The refusal of an act that needs a summary nobody here can write."""
-    return RpcError(
-        "NoSummarizer",
-        "No summarizer is set up here; give the text in `summary`.",
-        choices=list(choices),
     )

@@ -19,15 +19,9 @@ from pisessiond.protocol.errors import RpcError
 from pisessiond.protocol.methods import DID_RESET
 from pisessiond.protocol.notification_models import DidReset
 from pisessiond.protocol.wire import MAX_MESSAGE_BYTES
+from pisessiond.server.asking import Asking
 from pisessiond.server.conversion import did_change, did_progress, sessions_did_change
-from pisessiond.server.envelope import (
-    BadMessage,
-    RawJson,
-    encode,
-    error_response,
-    notification,
-    parse_message,
-)
+from pisessiond.server.envelope import Message, RawJson, encode, error_response, notification
 from pisessiond.server.framing import FramingError
 from pisessiond.server.identity import Client
 from pisessiond.server.logs import tag_with
@@ -35,7 +29,6 @@ from pisessiond.server.lsp import LspHalf
 from pisessiond.server.outbound import STALL_SECONDS, Outbound, Stalled
 from pisessiond.server.requests import Requests
 from pisessiond.server.streams import MessageStream
-from pisessiond.service.types import Absent
 
 if TYPE_CHECKING:
     from pisessiond.protocol.lifecycle_models import InitializeParams
@@ -72,8 +65,10 @@ class Connection:
         self.state = state
         self.transport = stream.transport
         self.phase: Literal["new", "ready", "shut"] = "new"
-        self.outbound = Outbound(stream, stall_seconds=stall_seconds)
         self.requests = Requests(self)
+        wake = self.requests.waker.wake
+        self.outbound = Outbound(stream, stall_seconds=stall_seconds, when_room=wake)
+        self.asking = Asking(self.outbound, number=self.number, begun=wake)
         self.lsp = LspHalf(self)
         self.subscriptions: dict[str, OpenSession] = {}
         """Sessions this client hears of, by handle."""
@@ -154,18 +149,30 @@ class Connection:
         self.outbound.put(notification(DID_RESET.name, params))
 
     def session_progress(self, progress: Progress) -> None:
-        """Tells where an operation of a session stands."""
-        self.outbound.put_state(progress.session, did_progress(progress))
+        """Tells where an operation of a session stands.
+
+        Beginnings and ends are dropped only together with changes of the session; opening it
+        again then says whether an operation runs.
+        """
+        if progress.state == "report":
+            self.outbound.put_passing(did_progress(progress))
+        else:
+            self.outbound.put_state(progress.session, did_progress(progress))
+
+    # What sessions ask.
 
     def offers(self, method: str) -> bool:
         """Whether the client answers this request of the daemon."""
-        del method
-        return False
+        return self.phase == "ready" and self.asking.offers(method)
 
     async def ask(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """What the client answers to a request of the daemon."""
-        del params, seconds
-        raise Absent(method)
+        """What the client answers to a request of the daemon; see `Asking.ask`."""
+        return await self.asking.ask(method, params, seconds)
+
+    def take_answer(self, message: Message) -> None:
+        """Hands an answer to whoever asked; one that nobody waits for means nothing."""
+        if not self.asking.take(message):
+            self.lsp.take_answer(message)
 
     def watch_list(self, cwd: str | None) -> None:
         """Tells of changes of the list from now on, of those of `cwd` or of all."""
@@ -209,6 +216,7 @@ class Connection:
                 tasks.cancel_scope.cancel()
         finally:
             self._gone = True
+            self.asking.close()
             self.state.sessions.unwatch_list(self)
             for handle in list(self.subscriptions):
                 self.unsubscribe(handle)
@@ -245,6 +253,7 @@ class Connection:
         except OSError:
             pass
         self._gone = True
+        self.asking.close()
         self.close_soon()
 
     async def _read(self) -> None:
@@ -255,29 +264,17 @@ class Connection:
                 if body is None:
                     self._gone = self._gone or self._stream.is_peer_gone()
                     break
-                self._take(body)
+                self.requests.receive(body)
                 taken += 1
                 if taken % MESSAGES_A_TURN == 0:
                     await anyio.lowlevel.checkpoint()
-                while not self.outbound.has_room:
-                    await self.outbound.wait_room()
-                while self.requests.is_full:
-                    await self.requests.wait_fewer()
+                await self.requests.wait_readable()
+            self.asking.close()
+            if not self._gone:
+                await self.requests.wait_none_held()
         except FramingError as error:
             log.info("client %d sent no frame: %s", self.number, error)
             refusal = RpcError("InvalidRequest", f"Malformed frame: {error}. Closing.")
             self.outbound.put(error_response(None, refusal))
         finally:
             self.close_soon()
-
-    def _take(self, body: bytes) -> None:
-        try:
-            message = parse_message(body)
-        except BadMessage as bad:
-            self.outbound.put(error_response(bad.id, bad.error))
-            if self.must_show_token:
-                self.close_soon()
-            return
-        # This daemon asks its clients nothing yet, so a response answers no question.
-        if message.method is not None:
-            self.requests.take(message)

@@ -11,8 +11,9 @@ from pisessiond.core.problems import Problem
 from pisessiond.protocol import act_models, session_models, values, view_models
 from pisessiond.protocol.conversion import from_core
 from pisessiond.protocol.errors import RpcError
-from pisessiond.protocol.methods import DID_CHANGE, DID_PROGRESS, SESSIONS_DID_CHANGE
+from pisessiond.protocol.methods import DID_CHANGE, DID_PROGRESS, SESSIONS_DID_CHANGE, Asked
 from pisessiond.protocol.notification_models import DidChange, DidProgress, SessionsDidChange
+from pisessiond.protocol.wire import WireModel
 from pisessiond.server.envelope import notification
 from pisessiond.server.faults import log_fault
 from pisessiond.service import errors as service
@@ -356,6 +357,17 @@ def _progress_members(given: types.Progress) -> dict[str, Any]:
         "summarizer": given.summarizer,
     }
     return members if given.message is None else {**members, "message": given.message}
+
+
+def asked_params(asked: Asked[WireModel, Any], params: dict[str, Any]) -> WireModel:
+    """What a client is asked, from values of the service."""
+    members = dict(params)
+    prepared = members.get("preparation")
+    if isinstance(prepared, types.CompactionPreview):
+        members["preparation"] = preview(prepared)
+    elif isinstance(prepared, types.MovePreview):
+        members["preparation"] = move_preview(prepared)
+    return asked.params(**members)
 
 
 def compare_result(given: types.Comparison) -> view_models.CompareResult:

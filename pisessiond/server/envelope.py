@@ -164,6 +164,15 @@ def notification(method: str, params: HasWire) -> bytes:
     return b'{"jsonrpc":"2.0","method":%b,"params":%b}' % (encode(method), _encode_result(params))
 
 
+def request(request_id: RequestId, method: str, params: HasWire) -> bytes:
+    """What the daemon asks of a client."""
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (
+        encode(request_id),
+        encode(method),
+        _encode_result(params),
+    )
+
+
 def encode_result(result: HasWire | None) -> RawJson:
     """A result as the JSON text that `response` would put in."""
     return RawJson(_encode_result(result))

@@ -98,6 +98,11 @@ class LspHalf:
                 self._documents.close(uri)
             self._server.feed(message)
 
+    def take_answer(self, message: Message) -> None:
+        """Hands pygls the answer to a request of its own; others mean nothing."""
+        if self._server is not None:
+            self._server.take_answer(message)
+
     async def _make_server(self) -> PiServer:
         module = await _load()
         assert self._initialize is not None, "LSP methods come after initialize"

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import logging
 import threading
+import uuid
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any, Final, cast
 
 from cattrs import Converter
@@ -97,6 +99,23 @@ class PiProtocol(LanguageServerProtocol):
 
     _server: PiServer
 
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.unanswered: set[object] = set()
+        """Ids of requests that pygls has sent to the client."""
+
+    def send_request(
+        self,
+        method: str,
+        params: Any | None = None,
+        callback: Callable[[Any], None] | None = None,
+        msg_id: str | int | None = None,
+    ) -> Future[Any]:
+        """Sends a request of pygls's, whose id is remembered."""
+        msg_id = str(uuid.uuid4()) if msg_id is None else msg_id
+        self.unanswered.add(msg_id)
+        return super().send_request(method, params, callback, msg_id)
+
     # pygls puts an lru_cache on these two methods, which keeps every closed connection alive.
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]
         """LSP's type of a message."""
@@ -146,6 +165,8 @@ class _Writer:
 class PiServer(LanguageServer):
     """One client's language server."""
 
+    protocol: PiProtocol
+
     def __init__(
         self, put: Callable[[bytes], None], documents: Documents, initialize: dict[str, Any]
     ) -> None:
@@ -185,6 +206,16 @@ class PiServer(LanguageServer):
             if error.code == _INTERNAL:
                 raise RpcError("InternalError", "Internal error (LSP).") from None
             raise invalid_params("", "they are not LSP's") from None
+
+    def take_answer(self, message: Message) -> None:
+        """Takes the answer to a request that pygls sent, and no other: it would log those."""
+        if message.id not in self.protocol.unanswered:
+            return
+        self.protocol.unanswered.discard(message.id)
+        try:
+            self._handle(message.raw)
+        except JsonRpcException:
+            log.info("the answer to a request of the LSP half was none")
 
     def _handle(self, raw: dict[str, Any]) -> None:
         self.protocol.handle_message(self.protocol.structure_message(raw))

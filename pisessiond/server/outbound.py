@@ -2,7 +2,8 @@
 
 There is one queue, so there is one order. Three things keep it bounded. State notifications are
 dropped above 1 MiB or 1,000 of them, and when the queue has drained one `session/didReset`
-tells the client to open that session again. Answers are never dropped, but above 8 MiB the
+tells the client to open that session again. How far something is, which the next word on it makes
+stale, is sent only while nothing waits. Answers are never dropped, but above 8 MiB the
 connection reads no further, so that no new ones arise. And a client that takes nothing for ten
 seconds while more than that waits is closed; with less, it may sleep as long as it likes, as an
 editor stopped with Ctrl-Z does.
@@ -35,19 +36,32 @@ class Stalled(Exception):
 class Outbound:
     """One client's queue of encoded bodies."""
 
-    def __init__(self, stream: MessageStream, *, stall_seconds: float = STALL_SECONDS) -> None:
+    def __init__(
+        self,
+        stream: MessageStream,
+        *,
+        stall_seconds: float = STALL_SECONDS,
+        when_room: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Sends on a stream.
+
+        Args:
+            stream: Where to.
+            stall_seconds: How long a client may take nothing while too much waits.
+            when_room: Called when `has_room` is true again.
+        """
         self._stream = stream
         self._stall_seconds = stall_seconds
+        self._when_room = when_room
         self._queue: deque[tuple[bytes, bool]] = deque()
         self._bytes = 0
         self._droppable_bytes = 0
         self._droppable_count = 0
         self._overflown: dict[str, None] = {}
         self._wake = anyio.Event()
-        self._room = anyio.Event()
+        self._has_room = True
         self._idle = anyio.Event()
         self._idle.set()
-        self._room.set()
 
     @property
     def queued(self) -> int:
@@ -81,6 +95,11 @@ class Outbound:
             return
         self._enqueue(body, droppable=True)
 
+    def put_passing(self, body: bytes) -> None:
+        """Sends a body that the next of its kind makes stale, unless something waits already."""
+        if not self._queue and not self._overflown:
+            self._stream.try_send(body)
+
     def reopened(self, session: str) -> None:
         """Forgets that notifications of a session were dropped: the client gets it whole now."""
         self._overflown.pop(session, None)
@@ -92,11 +111,7 @@ class Outbound:
     @property
     def has_room(self) -> bool:
         """Whether few enough answers are queued for more questions to be read."""
-        return self._room.is_set()
-
-    async def wait_room(self) -> None:
-        """Waits until few enough answers are queued for more questions to be read."""
-        await self._room.wait()
+        return self._has_room
 
     async def wait_idle(self) -> None:
         """Waits until everything was handed to the transport."""
@@ -126,8 +141,8 @@ class Outbound:
         if droppable:
             self._droppable_bytes += len(body)
             self._droppable_count += 1
-        if self._bytes >= HARD_BYTES and self._room.is_set():
-            self._room = anyio.Event()
+        if self._bytes >= HARD_BYTES:
+            self._has_room = False
         if self._idle.is_set():
             self._idle = anyio.Event()
         self._wake.set()
@@ -150,8 +165,9 @@ class Outbound:
             before = self._stream.unsent
             with anyio.move_on_after(self._stall_seconds):
                 await self._stream.drain()
-                if self._bytes < HARD_BYTES // 2:
-                    self._room.set()
+                if self._bytes < HARD_BYTES // 2 and not self._has_room:
+                    self._has_room = True
+                    self._when_room()
                 return
             if self._stream.unsent >= before and self.queued_bytes >= HARD_BYTES:
                 raise Stalled

@@ -1,12 +1,14 @@
 """Answers kept for a while, so that a repeated request repeats the answer and not the act.
 
 A client that lost its connection cannot know whether its last request was carried out. It sends
-it again with the same `requestId`; for ten minutes the answer is the first one's.
+it again with the same `requestId`; for ten minutes the answer is the first one's. While the first
+is still at work the second waits for it, which may be as long as a model takes to write a summary.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -31,6 +33,8 @@ class _Kept:
     began: float
     done: anyio.Event
     answer: RawJson | None = None
+    error: Exception | None = None
+    """What it was refused with, for who waits; later ones try again."""
 
 
 class Replays:
@@ -49,7 +53,10 @@ class Replays:
     ) -> RawJson:
         """The answer of `act`, or the one it gave before under this key.
 
-        What fails or is cancelled has changed nothing and is not kept.
+        What fails or is cancelled has changed nothing and is not kept. Whoever waited for it
+        meanwhile is refused the same way, so that no model is asked once more by itself, and
+        nothing begins anew that someone ended. What was taken back, or ended with the client that
+        asked for it, is carried out for whoever waited.
 
         Raises:
             RpcError: InvalidParams, the key stood for another request.
@@ -62,13 +69,18 @@ class Replays:
             if kept.answer is not None:
                 return kept.answer
             await kept.done.wait()
+            if kept.error is not None:
+                raise kept.error
         return await self._act(key, _Kept(fingerprint, self._clock(), anyio.Event()), act)
 
     async def _act(self, key: Key, kept: _Kept, act: Callable[[], Awaitable[RawJson]]) -> RawJson:
         self._kept[key] = kept
         try:
             answer = await act()
-        except BaseException:
+        except BaseException as error:
+            was_taken_back = anyio.current_effective_deadline() == -math.inf
+            if isinstance(error, Exception) and not was_taken_back:
+                kept.error = error
             if self._kept.get(key) is kept:
                 del self._kept[key]
             raise

@@ -3,33 +3,45 @@
 Messages are taken in the order they came. A plain handler answers at once; an asynchronous one
 starts as a task in that order, under a cancel scope of its own. The answer is queued in the same
 step in which the handler returns, so it stands before whatever happens next.
+
+While too much is at work no more is taken, and usually no more is read. Only while the daemon
+waits for an answer of the client are messages read on and held here, in order; answers are found
+among them at once, and so are cancellations.
 """
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Final
 
 import anyio
+import anyio.lowlevel
 from anyio.abc import TaskGroup
 
 from pisessiond.protocol.errors import RpcError, unauthorized
-from pisessiond.protocol.methods import EXIT, INITIALIZE
+from pisessiond.protocol.methods import CANCEL, EXIT, INITIALIZE
 from pisessiond.protocol.wire import MAX_IN_FLIGHT, MAX_MESSAGE_BYTES, MutationParams, WireModel
 from pisessiond.server.conversion import to_rpc_error
 from pisessiond.server.dispatch import BEFORE_INITIALIZE, HANDLERS, Handler
 from pisessiond.server.envelope import (
+    BadMessage,
     HasWire,
     Message,
     RawJson,
     encode,
     encode_result,
     error_response,
+    parse_message,
     response,
 )
+from pisessiond.server.held import Held
 from pisessiond.server.lsp import LSP_METHODS
+from pisessiond.server.waking import Waker
 
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection
+
+log = logging.getLogger(__name__)
 
 READS_AT_ONCE: Final = 4
 """Questions of one client at work at once: a few, so that others need not queue behind hundreds."""
@@ -46,7 +58,12 @@ class Requests:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._scopes: dict[object, anyio.CancelScope] = {}
-        self._changed = anyio.Event()
+        self._held = Held()
+        self._lets_in = False
+        """Whether `_let_in` runs."""
+        self.waker = Waker()
+        """Wakes who waits to read on: when a request has ended, when answers were sent, when the
+        client is asked something."""
         self._reading = anyio.Semaphore(READS_AT_ONCE, fast_acquire=True)
         self._tasks: TaskGroup | None = None
 
@@ -60,34 +77,97 @@ class Requests:
         return len(self._scopes)
 
     @property
-    def is_full(self) -> bool:
-        """Whether no more may be read for now.
+    def has_room(self) -> bool:
+        """Whether more may be taken for now.
 
-        A client that has 256 requests at work is not refused the next one: it is read when one
+        A client that has 256 requests at work is not refused the next one: it is taken when one
         of them is done, as with any full pipe.
         """
-        return len(self._scopes) >= MAX_IN_FLIGHT
+        return len(self._scopes) < MAX_IN_FLIGHT and self._connection.outbound.has_room
 
-    async def wait_fewer(self) -> None:
-        """Waits until one of them has ended."""
-        await self._changed.wait()
+    async def wait_readable(self) -> None:
+        """Waits until more may be read, taken or not."""
+        while not self.has_room or self._held:
+            if self._connection.asking.is_waiting:
+                if not self._held.is_full:
+                    return
+                # What comes next will not be looked at, so an answer behind it cannot come.
+                log.info("client %d sends more than it lets be answered", self._connection.number)
+                self._connection.asking.give_up()
+            await self.waker.wait()
+
+    async def wait_none_held(self) -> None:
+        """Waits until all that was read has been taken."""
+        while self._held:
+            await self.waker.wait()
 
     async def wait_none(self) -> None:
         """Waits until all of them have ended."""
-        while self._scopes:
-            await self._changed.wait()
+        while self._scopes or self._held:
+            await self.waker.wait()
 
-    def cancel(self, request_id: object) -> None:
-        """Cancels one of them, if it is still at work."""
+    def cancel(self, request_id: str | int) -> None:
+        """Cancels one of them, if it is still at work or held."""
         if (scope := self._scopes.get(request_id)) is not None:
             scope.cancel()
+        elif self._held.drop(request_id):
+            self.waker.wake()
+            self._connection.outbound.put(error_response(request_id, _CANCELLED))
 
     def cancel_all(self) -> None:
-        """Cancels each; what is being committed is still carried out and answered."""
+        """Cancels each; what is being committed is still carried out and answered.
+
+        What is held is forgotten: it is as if it had never been read.
+        """
+        self._held.clear()
         for scope in self._scopes.values():
             scope.cancel()
 
-    def take(self, message: Message) -> None:
+    def receive(self, body: bytes) -> None:
+        """Deals with a message, now or when its turn comes."""
+        is_free = self.has_room and not self._held
+        try:
+            message = parse_message(body)
+        except BadMessage as bad:
+            if is_free:
+                self._refuse_bad(bad)
+            else:
+                self._hold(None, body)
+            return
+        if message.method is None:
+            self._connection.take_answer(message)
+        elif is_free or (message.method == CANCEL.name and message.id is None):
+            self._take(message)
+        else:
+            self._hold(message.id, body)
+
+    def _hold(self, request_id: object, body: bytes) -> None:
+        assert self._tasks is not None
+        self._held.put(request_id, body)
+        if not self._lets_in:
+            self._lets_in = True
+            self._tasks.start_soon(self._let_in)
+
+    async def _let_in(self) -> None:
+        """Takes what is held, in order, as there is room; ends when nothing is held any more."""
+        while self._held:
+            if not self.has_room:
+                await self.waker.wait()
+                continue
+            try:
+                self._take(parse_message(self._held.take()))
+            except BadMessage as bad:
+                self._refuse_bad(bad)
+            await anyio.lowlevel.checkpoint()
+        self._lets_in = False
+        self.waker.wake()
+
+    def _refuse_bad(self, bad: BadMessage) -> None:
+        self._connection.outbound.put(error_response(bad.id, bad.error))
+        if self._connection.must_show_token:
+            self._connection.close_soon()
+
+    def _take(self, message: Message) -> None:
         """Answers a request or a notification, or starts what will."""
         try:
             self._check(message)
@@ -156,8 +236,7 @@ class Requests:
                 answer = self._error(message, _CANCELLED)
         finally:
             del self._scopes[key]
-            self._changed.set()
-            self._changed = anyio.Event()
+            self.waker.wake()
         if len(answer) > MAX_MESSAGE_BYTES:
             answer = self._error(message, _TOO_LARGE)
         if answer:
@@ -192,7 +271,9 @@ class Requests:
             result: HasWire | None = await handler.call(connection, params)
             return result
         key = (connection.client.id, params.request_id)
-        sent = encode(message.params)
+        # A repetition is watched under a token of its own.
+        given = message.params if isinstance(message.params, dict) else {}
+        sent = encode({name: one for name, one in given.items() if name != "workDoneToken"})
         return await connection.state.replays.run(key, handler.method.name, sent, act)
 
     def _error(self, message: Message, error: RpcError) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Literal
 
 import anyio
@@ -12,7 +12,13 @@ from pisessiond.core.errors import EntryNotFound, NotASession
 from pisessiond.core.problems import Problem
 from pisessiond.core.snippets import Snippet
 from pisessiond.service.cataloguing import ListSubscriber
-from pisessiond.service.errors import LeafMoved, SessionExists, SessionNotFound
+from pisessiond.service.errors import (
+    Busy,
+    LeafMoved,
+    OperationCancelled,
+    SessionExists,
+    SessionNotFound,
+)
 from pisessiond.service.listing import ListPage, Wanted
 from pisessiond.service.places import Folder
 from pisessiond.service.searching import SearchHit, SearchPage, SearchWish
@@ -27,10 +33,13 @@ from pisessiond.service.types import (
     ContextPage,
     ContextSize,
     Done,
+    DraftSummary,
     EntriesPage,
     EntryId,
+    Forecast,
     Forked,
     ListedSession,
+    MovePreview,
     Navigated,
     Node,
     Origin,
@@ -40,11 +49,14 @@ from pisessiond.service.types import (
     Stats,
     StatsPart,
     Subscriber,
+    SummaryInput,
     TokenTotals,
     TreePage,
 )
 from pisessiond.service.watching import WatchState
 from pisessiond.summarizers.base import Choice
+
+Report = Callable[[Progress], None]
 
 SIZE = ContextSize(
     tokens=12,
@@ -93,6 +105,13 @@ class FakeSession:
         self.before_commit: Gate | None = None
         self.during_commit: Gate | None = None
         self.reading: Gate | None = None
+        self.summarising: Gate | None = None
+        self.failure: Exception | None = None
+        self.is_unsaved = False
+        self.asked: list[dict[str, Any]] = []
+        """What compact, navigate and their dry runs were given."""
+        self._operation: anyio.CancelScope | None = None
+        self._ended_by: str | None = None
         self.origins: list[Origin] = []
         self._subscribers: list[Subscriber] = []
         self._queue = anyio.Lock()
@@ -107,8 +126,61 @@ class FakeSession:
         return self.snapshot(since)
 
     def cancel_operation(self, operation_id: str | None, *, by: str) -> Progress | None:
-        del operation_id, by
-        return None
+        if self._operation is None or operation_id not in (None, "op"):
+            return None
+        self._ended_by = by
+        self._operation.cancel()
+        return self.progress("report", Origin("someone", "someone-id"))
+
+    def progress(self, state: Any, origin: Origin, received: int = 0, **more: Any) -> Progress:
+        return Progress(
+            session=self.handle,
+            operation="compact",
+            operation_id="op",
+            origin=origin,
+            reason="manual",
+            state=state,
+            received=received,
+            summarizer="extract",
+            **more,
+        )
+
+    def tell_progress(self, progress: Progress) -> None:
+        for subscriber in list(self._subscribers):
+            subscriber.session_progress(progress)
+
+    async def _summarise(self, origin: Origin, report: Report | None) -> str:
+        """Writes a summary that takes as long as the test wants, as the service would."""
+        if self._operation is not None:
+            raise Busy("compact", "someone")
+
+        def tell(state: Any, received: int = 0, **more: Any) -> None:
+            progress = self.progress(state, origin, received, **more)
+            self.tell_progress(progress)
+            if report is not None:
+                report(progress)
+
+        self._ended_by = None
+        tell("begin")
+        try:
+            with anyio.CancelScope() as self._operation:
+                for received in (0, 999, 1_234):
+                    tell("report", received)
+                if self.summarising is not None:
+                    await self.summarising.pass_through()
+                if self.failure is not None:
+                    tell("failed", message=str(self.failure))
+                    raise self.failure
+            if self._operation.cancelled_caught:
+                tell("cancelled", message=f"Cancelled by {self._ended_by}.")
+                raise OperationCancelled("compaction", self._ended_by)
+        except anyio.get_cancelled_exc_class():
+            tell("cancelled")
+            raise
+        finally:
+            self._operation = None
+        tell("done")
+        return "written"
 
     async def compare(self, a: EntryId | None, b: EntryId | None) -> Comparison:
         for end in (a, b):
@@ -140,6 +212,9 @@ class FakeSession:
             entry_count=len(self.lines),
             context_size=SIZE,
             problems=tuple(self.problems),
+            operation=None
+            if self._operation is None
+            else self.progress("report", Origin("someone", "someone-id"), 1_234),
         )
 
     def tell(
@@ -212,30 +287,94 @@ class FakeSession:
         target: EntryId | None,
         *,
         exact: bool = False,
+        summarize: bool = False,
         summary: str | None = None,
+        instructions: str | None = None,
+        replaces_instructions: bool = False,
+        summarizer: str | None = None,
         label: str | None = None,
         origin: Origin,
         base_leaf: EntryId | msgspec.UnsetType | None = msgspec.UNSET,
+        report: Report | None = None,
     ) -> Navigated:
+        self.asked.append({
+            "summarize": summarize,
+            "summary": summary,
+            "instructions": instructions,
+            "replaces_instructions": replaces_instructions,
+            "summarizer": summarizer,
+            "label": label,
+        })  # fmt: skip
         await self._begin(base_leaf)
         if target is not None and target not in self.lines:
             raise EntryNotFound(target)
+        if summarize and summary is None:
+            await self._summarise(origin, report)
         before, self.leaf = self.leaf, target
         self.tell("navigate", origin, (), **{"from": before, "to": target})
         return Navigated(self.rev, self.leaf, editor_text=None if exact else "text")
 
+    async def preview_move(
+        self, target: EntryId | None, *, exact: bool, summarizer: str | None
+    ) -> MovePreview:
+        self.asked.append({"exact": exact, "summarizer": summarizer})
+        return MovePreview(
+            leaf=target,
+            left_entries=3,
+            left_turns=1,
+            size_now=SIZE,
+            size_after=SIZE,
+            returns_text=None if exact else "text",
+            outside=None,
+            forecast=Forecast("extract", None, 7, None),
+        )
+
+    async def preview_fork(
+        self,
+        entry: EntryId | None,
+        *,
+        position: Literal["before", "at"] | None,
+        cwd: str | None,
+    ) -> MovePreview:
+        self.asked.append({"position": position, "cwd": cwd})
+        return await self.preview_move(entry, exact=position == "at", summarizer=None)
+
     async def compact(
         self,
         *,
-        summary: str,
+        summary: str | None,
+        draft: str | None = None,
+        instructions: str | None = None,
+        summarizer: str | None = None,
         origin: Origin,
         base_leaf: EntryId | msgspec.UnsetType | None = msgspec.UNSET,
+        report: Report | None = None,
     ) -> Compacted:
+        given = {"summary": summary, "draft": draft}
+        self.asked.append({**given, "instructions": instructions, "summarizer": summarizer})
         await self._begin(base_leaf)
+        if summary is None:
+            await self._summarise(origin, report)
         self.tell("compact", origin)
-        return Compacted(self.rev, self.leaf, entry="c1")
+        return Compacted(self.rev, self.leaf, entry="c1", before=9, after=5)
 
-    async def prepare_compaction(self) -> CompactionPreview:
+    async def draft_compaction(
+        self,
+        *,
+        instructions: str | None,
+        summarizer: str | None,
+        origin: Origin,
+        report: Report | None = None,
+    ) -> DraftSummary:
+        self.asked.append({"instructions": instructions, "summarizer": summarizer})
+        text = await self._summarise(origin, report)
+        usage = {"input": 5, "cost": {"total": 0.0000031}}
+        return DraftSummary("d1", text, usage, await self.prepare_compaction())
+
+    async def prepare_compaction(
+        self, *, summarizer: str | None = None, with_input: bool = False
+    ) -> CompactionPreview:
+        self.asked.append({"summarizer": summarizer, "with_input": with_input})
         return CompactionPreview(
             first_kept="k",
             is_split_turn=False,
@@ -247,6 +386,7 @@ class FakeSession:
             previous_summary=False,
             read_files=("r",),
             modified_files=(),
+            inputs=(SummaryInput("history", "text", None),) if with_input else None,
         )
 
     async def fork(

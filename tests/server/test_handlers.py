@@ -193,46 +193,16 @@ async def test_navigate(daemon: Running) -> None:
         assert error["data"] == {"kind": "EntryNotFound", "entry": "zz"}
 
 
-@pytest.mark.parametrize(
-    ("method", "params", "data"),
-    [
-        ("session/navigate", {"summarize": True}, {"kind": "NoSummarizer", "choices": []}),
-        ("session/navigate", {"dryRun": True}, {"kind": "InvalidParams", "path": "dryRun"}),
-        ("session/navigate", {"summary": ""}, {"kind": "InvalidParams", "path": "summary"}),
-        (
-            "session/navigate",
-            {"customInstructions": "x"},
-            {"kind": "InvalidParams", "path": "customInstructions"},
-        ),
-        ("session/compact", {}, {"kind": "NoSummarizer", "choices": []}),
-        ("session/compact", {"summarizer": "x"}, {"kind": "NoSummarizer", "choices": []}),
-        ("session/compact", {"dryRun": "summary"}, {"kind": "NoSummarizer", "choices": []}),
-        ("session/fork", {"dryRun": True}, {"kind": "InvalidParams", "path": "dryRun"}),
-    ],
-)
-async def test_what_is_not_served_yet_is_refused_with_a_kind(
-    daemon: Running, method: str, params: dict[str, Any], data: dict[str, Any]
-) -> None:
-    target = {"target": None} if method == "session/navigate" else {}
-    async with daemon.client() as client:
-        error = await client.refused(method, {"session": "s", **target, **params})
-        assert error["data"] == data
-    assert daemon.session().rev == 1
-
-
-async def test_compact_written_and_tried(daemon: Running) -> None:
-    async with daemon.client() as client:
-        tried = await client.call("session/compact", {"session": "s", "dryRun": True})
-        assert (tried["rev"], tried["preview"]["firstKept"]) == (1, "k")
-        done = await client.call("session/compact", {"session": "s", "summary": "short"})
-        assert done == {"rev": 2, "leaf": None, "entry": "c1"}
-
-
 async def test_fork_and_clone(daemon: Running) -> None:
     async with daemon.client(cwd="/base") as client:
         forked = await client.call("session/fork", {"session": "s", "entry": "a", "cwd": "x"})
         assert (forked["path"], forked["unsaved"]) == ("/base/x", True)
         assert (forked["editorText"], forked["rev"]) == ("text", 1)
+        params = {"session": "s", "entry": "a", "cwd": "x", "dryRun": True}
+        tried = await client.call("session/fork", params)
+        assert (tried["session"], tried["path"]) == ("s", daemon.session().path)
+        assert tried["preview"]["leaves"] == {"entries": 3, "turns": 1}
+        assert daemon.session().asked[0] == {"position": None, "cwd": "/base/x"}
         cloned = await client.call("session/clone", {"session": "s"})
         assert (cloned["session"], "editorText" in cloned) == ("s", False)
 

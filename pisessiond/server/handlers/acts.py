@@ -27,11 +27,12 @@ from pisessiond.protocol.act_models import (
     NavigateResult,
     RenameParams,
 )
-from pisessiond.protocol.errors import invalid_params, no_summarizer, not_served
+from pisessiond.protocol.errors import invalid_params
 from pisessiond.protocol.values import Done
 from pisessiond.protocol.wire import LeafMutationParams
 from pisessiond.server import conversion
-from pisessiond.service.types import EntryId, Forked, Origin
+from pisessiond.server.progress import work_done
+from pisessiond.service.types import DraftSummary, EntryId, Forked, Origin
 
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection
@@ -65,26 +66,29 @@ async def append(connection: Connection, params: AppendParams) -> AppendResult:
 
 
 async def navigate(connection: Connection, params: NavigateParams) -> NavigateResult:
-    """Moves the leaf; with a given summary, tells of the branch that is left."""
+    """Moves the leaf, says what a move would do, or has the branch that is left summarised."""
+    _check_navigate(params)
+    session = connection.session(params.session)
     if params.dry_run:
-        raise not_served("dryRun")
-    _check_summary(params.summary)
-    if params.summarize and params.summary is None:
-        raise no_summarizer()
-    for member, given in (
-        ("customInstructions", params.custom_instructions is not None),
-        ("replaceInstructions", params.replace_instructions),
-    ):
-        if given:
-            raise invalid_params(member, "it is for a summarizer, and none was asked for")
-    done = await connection.session(params.session).navigate(
-        params.target,
-        exact=params.exact,
-        summary=params.summary,
-        label=params.label,
-        origin=_origin(connection, params.request_id),
-        base_leaf=_base_leaf(params),
-    )
+        found = await session.preview_move(
+            params.target, exact=params.exact, summarizer=params.summarizer
+        )
+        shown = conversion.move_preview(found)
+        return NavigateResult(rev=session.rev, leaf=session.leaf, preview=shown)
+    with work_done(connection, params.work_done_token) as report:
+        done = await session.navigate(
+            params.target,
+            exact=params.exact,
+            summarize=params.summarize,
+            summary=params.summary,
+            instructions=params.custom_instructions,
+            replaces_instructions=params.replace_instructions,
+            summarizer=params.summarizer,
+            label=params.label,
+            origin=_origin(connection, params.request_id),
+            base_leaf=_base_leaf(params),
+            report=report,
+        )
     result = NavigateResult(rev=done.rev, leaf=done.leaf)
     if done.editor_text is not None:
         result.editor_text = done.editor_text
@@ -93,27 +97,90 @@ async def navigate(connection: Connection, params: NavigateParams) -> NavigateRe
     return result
 
 
+def _check_navigate(params: NavigateParams) -> None:
+    _check_summary(params.summary)
+    is_written = params.summarize and params.summary is None
+    if not is_written:
+        _refuse(
+            "it is for a summarizer, and none was asked for",
+            customInstructions=params.custom_instructions is not None,
+            replaceInstructions=params.replace_instructions,
+            # A dry run says what a summary by that one would come to.
+            summarizer=params.summarizer is not None and not params.dry_run,
+        )
+    if params.replace_instructions and params.custom_instructions is None:
+        raise invalid_params("replaceInstructions", "give what to use in customInstructions")
+
+
 async def compact(connection: Connection, params: CompactParams) -> CompactResult:
-    """Writes a given summary as a compaction, or says what one would do."""
+    """Writes a compaction, or says what one would do."""
+    _check_compact(params)
     session = connection.session(params.session)
     if params.dry_run is True:
-        found = await session.prepare_compaction()
+        found = await session.prepare_compaction(
+            summarizer=params.summarizer, with_input=params.with_input
+        )
         return CompactResult(rev=session.rev, leaf=session.leaf, preview=conversion.preview(found))
-    _check_summary(params.summary)
-    if params.summary is None or params.dry_run == "summary":
-        raise no_summarizer()
-    for member, value in (
-        ("customInstructions", params.custom_instructions),
-        ("summarizer", params.summarizer),
-    ):
-        if value is not None:
-            raise invalid_params(member, "it means nothing beside a given summary")
-    done = await session.compact(
-        summary=params.summary,
-        origin=_origin(connection, params.request_id),
-        base_leaf=_base_leaf(params),
+    with work_done(connection, params.work_done_token) as report:
+        if params.dry_run == "summary":
+            written = await session.draft_compaction(
+                instructions=params.custom_instructions,
+                summarizer=params.summarizer,
+                origin=_origin(connection, params.request_id),
+                report=report,
+            )
+            return _drafted(written, session.rev, session.leaf)
+        done = await session.compact(
+            summary=params.summary,
+            draft=params.draft,
+            instructions=params.custom_instructions,
+            summarizer=params.summarizer,
+            origin=_origin(connection, params.request_id),
+            base_leaf=_base_leaf(params),
+            report=report,
+        )
+    return CompactResult(
+        rev=done.rev,
+        leaf=done.leaf,
+        entry=done.entry,
+        tokens_before=done.before,
+        tokens_after=done.after,
     )
-    return CompactResult(rev=done.rev, leaf=done.leaf, entry=done.entry)
+
+
+def _drafted(written: DraftSummary, rev: int, leaf: EntryId | None) -> CompactResult:
+    result = CompactResult(
+        rev=rev,
+        leaf=leaf,
+        preview=conversion.preview(written.preview),
+        summary=written.summary,
+        draft=written.draft,
+    )
+    if written.usage is not None:
+        result.usage = written.usage
+    return result
+
+
+def _check_compact(params: CompactParams) -> None:
+    _check_summary(params.summary)
+    if params.summary is None:
+        _refuse("it belongs to a given summary", draft=params.draft is not None)
+    else:
+        _refuse(
+            "it means nothing beside a given summary",
+            customInstructions=params.custom_instructions is not None,
+            summarizer=params.summarizer is not None,
+            dryRun=params.dry_run == "summary",
+        )
+    if params.dry_run is not True:
+        _refuse("it needs dryRun: true", withInput=params.with_input)
+
+
+def _refuse(reason: str, **given: bool) -> None:
+    """Refuses the first parameter of these that was given."""
+    for member, is_given in given.items():
+        if is_given:
+            raise invalid_params(member, reason)
 
 
 def cancel_operation(
@@ -127,13 +194,23 @@ def cancel_operation(
 
 
 async def fork(connection: Connection, params: ForkParams) -> ForkResult:
-    """A new session from the path to an entry, or from all of them."""
+    """A new session from the path to an entry, or from all of them; or what that would hold."""
+    session = connection.session(params.session)
+    cwd = params.cwd and connection.client.resolve(params.cwd, "cwd")
     if params.dry_run:
-        raise not_served("dryRun")
-    forked = await connection.session(params.session).fork(
+        found = await session.preview_fork(params.entry, position=params.position, cwd=cwd)
+        return ForkResult(
+            rev=session.rev,
+            leaf=session.leaf,
+            session=session.handle,
+            path=session.path,
+            unsaved=session.is_unsaved,
+            preview=conversion.move_preview(found),
+        )
+    forked = await session.fork(
         params.entry,
         position=params.position,
-        cwd=params.cwd and connection.client.resolve(params.cwd, "cwd"),
+        cwd=cwd,
         origin=_origin(connection, params.request_id),
         base_leaf=_base_leaf(params),
     )

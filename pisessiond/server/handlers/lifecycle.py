@@ -72,6 +72,7 @@ def initialize(connection: Connection, params: InitializeParams) -> InitializeRe
     )
     capabilities["experimental"] = {"pisessiond": announcement.model_dump(by_alias=True)}
     connection.begin(client, params)
+    connection.asking.offer(options.requests if options is not None else ())
     return InitializeResult(
         capabilities=capabilities,
         server_info={"name": "pisessiond", "version": connection.state.about.version},
