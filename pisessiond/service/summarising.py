@@ -10,6 +10,7 @@ from typing import Final
 
 import anyio
 
+from pisessiond.core.models_named import find_model
 from pisessiond.core.session import Session
 from pisessiond.core.summary_task import SummaryTask
 from pisessiond.core.summary_text import sum_usage
@@ -60,11 +61,8 @@ async def sound_settings(held: HeldSession) -> FolderSettings:
 
 def model_at(session: Session, row: int) -> ModelName | None:
     """The model a session stands at; None before any was named. Reads bodies."""
-    model = session.settings_at(row).model or {}
-    provider, name = model.get("provider"), model.get("modelId")
-    if not (isinstance(provider, str) and isinstance(name, str)):
-        return None
-    return ModelName(provider, name)
+    named = find_model(session, row, {})
+    return None if named is None else ModelName(*named)
 
 
 async def window_of(held: HeldSession, model: ModelName | None) -> int | None:
