@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from pisessiond.core.problems import Problem
@@ -144,3 +145,27 @@ async def test_nothing_of_lsps_is_loaded_before_an_editor_needs_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+async def test_pygls_and_the_daemon_ask_one_client_side_by_side(daemon: Running, uri: str) -> None:
+    async with daemon.client(requests=["session/willCompact"]) as client:
+        await client.call("textDocument/documentSymbol", document(uri))
+        (connection,) = daemon.connections
+        server = connection.lsp._server
+        assert server is not None
+        folders = server.protocol.send_request("workspace/workspaceFolders")
+        of_pygls = await client.receive()
+        cut = await daemon.session().prepare_compaction()
+        params = {"session": "s", "operation_id": "o", "reason": "manual", "preparation": cut}
+        answers: list[dict[str, Any]] = []
+
+        async def ask() -> None:
+            answers.append(await connection.ask("session/willCompact", params, 5))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask)
+            ours = await client.receive()
+            client.send(id=of_pygls["id"], result=[{"uri": "file:///a", "name": "a"}])
+            client.send(id=ours["id"], result={"cancel": True})
+        assert answers == [{"cancel": True}]
+        assert folders.result()[0].name == "a"

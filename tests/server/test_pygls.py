@@ -188,3 +188,34 @@ def test_no_task_is_started(anyio_backend: str) -> None:
         return len(asyncio.all_tasks())
 
     assert asyncio.run(main()) == 1
+
+
+def test_an_answer_to_a_request_of_pyglss_reaches_it_and_others_do_not(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    made = Made()
+    future = made.server.protocol.send_request("workspace/workspaceFolders")
+    (asked,) = made.sent
+
+    def answer(request_id: object, **more: Any) -> None:
+        raw = {"jsonrpc": "2.0", "id": request_id, **more}
+        made.server.take_answer(Message(cast("Any", request_id), None, None, raw))
+
+    with caplog.at_level(logging.DEBUG):
+        for other in ("pd:1", 1, "x"):
+            answer(other, result=None)
+        assert not future.done()
+        answer(asked["id"], result=[{"uri": "file:///a", "name": "a"}])
+        answer(asked["id"], result=[])
+    assert future.result()[0].name == "a"
+    assert made.server.protocol.unanswered == set()
+    assert caplog.text == ""
+
+
+def test_an_answer_that_pygls_cannot_read_spoils_nothing() -> None:
+    made = Made()
+    made.server.protocol.send_request("workspace/workspaceFolders")
+    (asked,) = made.sent
+    raw = {"jsonrpc": "2.0", "id": asked["id"], "result": "none"}
+    made.server.take_answer(Message(asked["id"], None, None, raw))
+    assert made.feed(id=1, method="no/such")[-1]["error"]["code"] == -32601
