@@ -7,8 +7,10 @@ moves the leaf; anything else leaves it where a client put it, or is followed if
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from pisessiond.core import kinds
+from pisessiond.core.dates import date_ms
 from pisessiond.core.index import NONE
 from pisessiond.core.javascript import NotJson, parse_json
 from pisessiond.core.lines import Head, OddLine, read_line
@@ -17,6 +19,16 @@ from pisessiond.core.session import Session
 from pisessiond.service.nodes import make_node
 from pisessiond.service.types import AnyOrigin, Change, Node
 from pisessiond.storage.base import StoredLine
+
+LIVE_MS: Final = 15 * 60 * 1000
+"""A session is live while another program wrote to it so long ago at most."""
+
+
+def is_live(last_external: str | None, now: str) -> bool:
+    """Whether another program wrote lately; both are ISO times."""
+    time_ms = date_ms(last_external) if last_external is not None else None
+    now_ms = date_ms(now)
+    return time_ms is not None and now_ms is not None and now_ms - time_ms < LIVE_MS
 
 
 def take_in_line(session: Session, item: StoredLine, *, client_moved: bool) -> int | None:

@@ -21,14 +21,12 @@ from pisessiond.core.dates import date_ms, iso_from_ms
 from pisessiond.core.preview import preview
 from pisessiond.service.errors import InvalidRequest
 from pisessiond.service.families import Item, families, newest_ms, preorder, without_strangers
+from pisessiond.service.following import is_live
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.places import Folder, Places
 from pisessiond.service.shelf import Known, Shelf, Stop
 from pisessiond.service.types import ForkPoint, ListedSession, NodeSize
 from pisessiond.storage.base import Glances, SeenFile
-
-LIVE_MS: Final = 15 * 60 * 1000
-"""A session is live while another program wrote to it so long ago at most."""
 
 FIRST_ROWS_SECONDS: Final = 0.1
 """Once so much time has gone into reading, an answer holds the rows it has."""
@@ -293,9 +291,7 @@ class Lister:
         return iso_from_ms(seen.mtime_ns // 1_000_000)
 
     def _is_live(self, last_external: str | None) -> bool:
-        time_ms = date_ms(last_external) if last_external is not None else None
-        now_ms = date_ms(self._now_iso())
-        return time_ms is not None and now_ms is not None and now_ms - time_ms < LIVE_MS
+        return is_live(last_external, self._now_iso())
 
     # Rows --------------------------------------------------------------------------------------
 

@@ -121,7 +121,7 @@ async def _destination(held: SessionActs, move: Move) -> Destination:
 
 
 @dataclass(frozen=True, slots=True)
-class _Branch:
+class LeftBranch:
     """A branch that is about to be left."""
 
     left: EntryId | None
@@ -143,7 +143,7 @@ def rows_left(session: Session, leaf: int, target: int) -> list[int]:
     return rows[::-1]
 
 
-async def _read_branch(held: SessionActs, target: EntryId | None, asker: Asker) -> _Branch:
+async def _read_branch(held: SessionActs, target: EntryId | None, asker: Asker) -> LeftBranch:
     """What is left when one goes to `target` from the leaf.
 
     Raises:
@@ -154,11 +154,11 @@ async def _read_branch(held: SessionActs, target: EntryId | None, asker: Asker) 
     held.check_leaf(asker.base_leaf)
     left = held.leaf
 
-    def read(session: Session) -> _Branch:
+    def read(session: Session) -> LeftBranch:
         leaf = session.row_of(left)
         rows = rows_left(session, leaf, session.row_of(target))
         entries = tuple(session.entries(rows))
-        return _Branch(left, entries, model_at(session, leaf), settings.branch_reserve_tokens)
+        return LeftBranch(left, entries, model_at(session, leaf), settings.branch_reserve_tokens)
 
     return await held.ask(read)
 
@@ -186,7 +186,7 @@ async def _ask_clients(
 
 
 async def _summary(
-    held: SessionActs, branch: _Branch, wishes: Wishes, word: Word, operation: Operation
+    held: SessionActs, branch: LeftBranch, wishes: Wishes, word: Word, operation: Operation
 ) -> Summary | None:
     """The summary a client gave, or one that is written; None when nothing is left behind."""
     if not branch.entries:
@@ -198,7 +198,7 @@ async def _summary(
     writer = await choose_writer(held, wishes.summarizer, branch.model, operation)
     window = writer.facts.window or await window_of(held, branch.model) or UNKNOWN_WINDOW
     preparation, tasks = await in_worker(
-        lambda: _branch_tasks(branch, wishes, writer, window), abandon=True
+        lambda: tasks_for(branch, wishes, writer, window), abandon=True
     )
     if not tasks:
         return None
@@ -212,8 +212,8 @@ async def _summary(
     )
 
 
-def _branch_tasks(
-    branch: _Branch, wishes: Wishes, writer: Summarizer, window: int
+def tasks_for(
+    branch: LeftBranch, wishes: Wishes, writer: Summarizer, window: int
 ) -> tuple[BranchSummaryPreparation, tuple[SummaryTask, ...]]:
     preparation = prepare_branch_summary(branch.entries, window - branch.reserve_tokens)
     tasks = branch_tasks(

@@ -13,7 +13,14 @@ from pisessiond.core.index import NONE
 from pisessiond.core.lines import EntryId
 from pisessiond.core.problems import Problem
 from pisessiond.core.session import Session
-from pisessiond.service import compacting, forking, moving, reading
+from pisessiond.service import (
+    compacting,
+    comparing,
+    forking,
+    move_preview,
+    moving,
+    reading,
+)
 from pisessiond.service.asking import lender
 from pisessiond.service.automatic import AutomaticCompaction
 from pisessiond.service.compacting import Asker, Given
@@ -188,12 +195,24 @@ class OpenSession(SessionActs):
     async def preview_move(
         self, target: EntryId | None, *, exact: bool, summarizer: str | None
     ) -> MovePreview:
-        """What a move would do."""
-        raise NotImplementedError
+        """What a move would do; see `move_preview.preview_move`."""
+        return await move_preview.preview_move(
+            self, self._size, target, exact=exact, summarizer=summarizer
+        )
+
+    async def preview_fork(
+        self,
+        entry: EntryId | None,
+        *,
+        position: Literal["before", "at"] | None,
+        cwd: str | None,
+    ) -> MovePreview:
+        """What a fork would hold; see `move_preview.preview_fork`."""
+        return await move_preview.preview_fork(self, self._size, entry, position=position, cwd=cwd)
 
     async def compare(self, a: EntryId | None, b: EntryId | None) -> Comparison:
-        """Two branches since they parted."""
-        raise NotImplementedError
+        """Two branches since they parted; see `comparing.compare`."""
+        return await comparing.compare(self, self._size, a, b)
 
     # Questions ---------------------------------------------------------------------------------
 

@@ -316,15 +316,17 @@ def _stats_part(total: Tally) -> StatsPart:
     return StatsPart(
         messages=dict(total.messages),
         tool_calls=total.tool_calls,
-        tokens=_tokens(total.all),
+        tokens=token_totals(total.all),
         cost=total.all.cost,
         models=tuple(
-            ModelTotals(model, _tokens(part), part.cost) for model, part in total.by_model.items()
+            ModelTotals(model, token_totals(part), part.cost)
+            for model, part in total.by_model.items()
         ),
     )
 
 
-def _tokens(total: Totals) -> TokenTotals:
+def token_totals(total: Totals) -> TokenTotals:
+    """Sums as they are told."""
     return TokenTotals(
         int(total.input), int(total.output), int(total.cache_read), int(total.cache_write)
     )
