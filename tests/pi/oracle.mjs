@@ -29,6 +29,8 @@ async function serve() {
     writing,
     listing,
     exporting,
+    summaries,
+    { settings },
   ] =
     await Promise.all([
       import("./oracle/opened.mjs"),
@@ -39,6 +41,8 @@ async function serve() {
       import("./oracle/writing.mjs"),
       import("./oracle/listing.mjs"),
       import("./oracle/exporting.mjs"),
+      import("./oracle/summaries.mjs"),
+      import("./oracle/settings.mjs"),
     ]);
 
   const operations = {
@@ -49,6 +53,11 @@ async function serve() {
     at: positions.at,
     prepare: positions.prepare,
     collect: positions.collect,
+    prepareAll: summaries.prepareAll,
+    collectAll: summaries.collectAll,
+    compactAt: summaries.compactAt,
+    settings,
+    moveWithSummary: summaries.moveWithSummary,
     build,
     glance: writing.glance,
     appendMany: writing.appendMany,

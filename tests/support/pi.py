@@ -203,6 +203,59 @@ class Pi:
         request: dict[str, Any] = {"from": start, "target": target, "budget": budget}
         return cast(Answer, self.ask("collect", path=str(path), **request))
 
+    def prepare_all(self, path: Path, places: Sequence[Answer]) -> list[Answer | None]:
+        """What compacting at each of `{id, keep}` would summarise; None for nothing.
+
+        In the conversations stands a message's number between two U+0001 for words of pi's own.
+        """
+        answer = self.ask("prepareAll", path=str(path), places=places)
+        return cast("list[Answer | None]", answer)
+
+    def collect_all(self, path: Path, moves: Sequence[Answer]) -> list[Answer]:
+        """What a summary would tell of the branch that each of `{from, target, budget}` leaves."""
+        return cast("list[Answer]", self.ask("collectAll", path=str(path), moves=moves))
+
+    def compact_at(
+        self,
+        path: Path,
+        entry_id: Any,
+        keep: int,
+        answers: Sequence[Answer],
+        *,
+        in_place: bool = False,
+    ) -> Answer | None:
+        """pi's whole compaction at an entry, written by a model that gives `{text, usage}` in turn.
+
+        `{summary, line, asked}`: its text, the line appended (to the file itself when `in_place`)
+        and the prompts; None for nothing to compact.
+        """
+        how: dict[str, Any] = {"id": entry_id, "keep": keep, "inPlace": in_place}
+        answer = self.ask("compactAt", path=str(path), answers=answers, **how)
+        return cast(Answer | None, answer)
+
+    def move_with_summary(
+        self,
+        path: Path,
+        start: Any,
+        target: Any,
+        new_leaf: Any,
+        answers: Sequence[Answer],
+        *,
+        window: int,
+        reserve: int,
+    ) -> Answer | None:
+        """pi's whole move with a summary, told like a compaction; None when nothing is left."""
+        how: dict[str, Any] = {"from": start, "target": target, "newLeaf": new_leaf}
+        answer = self.ask(
+            "moveWithSummary",
+            path=str(path),
+            answers=answers,
+            window=window,
+            reserve=reserve,
+            **how,
+        )
+        return cast(Answer | None, answer)
+
     def build(
         self, folder: Path, cwd: str, ops: Iterable[Mapping[str, Any]], *, keep: str | None = None
     ) -> Answer:
