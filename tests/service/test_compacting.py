@@ -26,9 +26,19 @@ from tests.support.service import (
     in_file,
     user,
 )
-from tests.support.summarizers import USAGE, Desk, Gate, words
+from tests.support.summarizers import TALK, USAGE, Desk, Gate, Running, words
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def talk(office: House) -> OpenSession:
+    return await office.opened(*TALK)
+
+
+async def compact(session: OpenSession, **given: Any) -> Compacted:
+    return await session.compact(**{"origin": ME, **given})
+
 
 # What is stored
 
@@ -230,7 +240,7 @@ async def test_five_failures_in_a_row_leave_nothing(talk: OpenSession, desk: Des
 async def test_entries_go_on_while_it_is_written(talk: OpenSession, desk: Desk) -> None:
     listener = Listener(talk)
     async with anyio.create_task_group() as tasks:
-        running = Running(talk, desk, tasks)
+        running = Running(desk, tasks, lambda: compact(talk))
         await running.asked()
         await talk.append([user("meanwhile", None)], origin=OTHER)
         await talk.label("u1", "here", origin=OTHER)
@@ -257,7 +267,7 @@ async def test_system_messages_that_come_meanwhile_are_not_lost(
         return {"role": "system", "content": text, "timestamp": 5}
 
     async with anyio.create_task_group() as tasks:
-        running = Running(talk, desk, tasks)
+        running = Running(desk, tasks, lambda: compact(talk))
         await running.asked()
         for text in ("Rule one.", "Rule two."):
             await talk.append([{"type": "message", "message": system(text)}], origin=OTHER)
@@ -274,7 +284,7 @@ async def test_what_makes_the_cut_another_one_lets_it_fall(
     talk: OpenSession, desk: Desk, what: str
 ) -> None:
     async with anyio.create_task_group() as tasks:
-        running = Running(talk, desk, tasks)
+        running = Running(desk, tasks, lambda: compact(talk))
         await running.asked()
         assert talk.path is not None
         if what == "edit":
@@ -296,7 +306,7 @@ async def test_what_makes_the_cut_another_one_lets_it_fall(
 
 async def test_a_file_that_was_read_anew_takes_it_too(talk: OpenSession, desk: Desk) -> None:
     async with anyio.create_task_group() as tasks:
-        running = Running(talk, desk, tasks)
+        running = Running(desk, tasks, lambda: compact(talk))
         await running.asked()
         assert talk.path is not None
         path, epoch = Path(talk.path), talk.epoch
@@ -311,7 +321,7 @@ async def test_a_file_that_was_read_anew_takes_it_too(talk: OpenSession, desk: D
 
 async def test_a_second_one_is_told_who_runs_the_first(talk: OpenSession, desk: Desk) -> None:
     async with anyio.create_task_group() as tasks:
-        running = Running(talk, desk, tasks)
+        running = Running(desk, tasks, lambda: compact(talk))
         await anyio.sleep(0.01)
         for act in (
             lambda: compact(talk, origin=OTHER),

@@ -1,417 +1,259 @@
-"""Compactions: what is asked for, what is stored, and what happens when the session goes on."""
+"""A summarizer that writes what a test tells it to, when it is told to."""
 
-import json
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio
-import pytest
+import anyio.lowlevel
+from anyio.abc import TaskGroup
 
-from pisessiond.core.errors import BadSetting, CannotShrink, NothingToCompact
-from pisessiond.core.system_state import replay_all
-from pisessiond.models.base import ModelFacts
-from pisessiond.service.errors import Busy, InvalidRequest, LeafMoved, ReadOnly
-from pisessiond.service.open_session import OpenSession
-from pisessiond.service.types import Compacted
-from pisessiond.summarizers.base import NoSummarizer, SummaryFailed
-from tests.support.service import (
-    ME,
-    OTHER,
-    Entry,
-    House,
-    Listener,
-    answer,
-    entry,
-    foreign,
-    in_file,
-    user,
+from pisessiond.core.compaction import CompactionSettings
+from pisessiond.core.pi_settings import CompactionTable
+from pisessiond.core.summary_task import SummaryTask
+from pisessiond.models.base import UNKNOWN, ModelFacts, ModelName
+from pisessiond.service.settings import FolderSettings
+from pisessiond.summarizers.base import (
+    Choice,
+    Lend,
+    NoSummarizer,
+    Received,
+    SummaryFailed,
+    Written,
 )
-from tests.support.summarizers import TALK, USAGE, Desk, Gate, Running, words
+from tests.support.service import Entry, HandClock, answer, entry, user
 
-pytestmark = pytest.mark.anyio
+MODEL = ModelName("demo", "demo-1")
 
-
-@pytest.fixture
-async def talk(office: House) -> OpenSession:
-    return await office.opened(*TALK)
-
-
-async def compact(session: OpenSession, **given: Any) -> Compacted:
-    return await session.compact(**{"origin": ME, **given})
-
-
-# What is stored
+USAGE: dict[str, Any] = {
+    "input": 100,
+    "output": 20,
+    "cacheRead": 0,
+    "cacheWrite": 0,
+    "totalTokens": 120,
+    "cost": {"input": 0.001, "output": 0.002, "cacheRead": 0, "cacheWrite": 0, "total": 0.003},
+}
 
 
-async def test_a_compaction_is_stored_as_pi_stores_its_own(talk: OpenSession, desk: Desk) -> None:
-    desk.folder.keep(150)
-    done = await compact(talk)
-    stored = in_file(talk)[-1]
-    assert list(stored) == [
-        "type",
-        "id",
-        "parentId",
-        "timestamp",
-        "summary",
-        "firstKeptEntryId",
-        "tokensBefore",
-        "details",
-        "usage",
-        "fromHook",
-    ]
-    assert stored["summary"] == (
-        "Told.\n\n<read-files>\na.py\n</read-files>\n\n<modified-files>\nb.py\n</modified-files>"
-    )
-    assert stored["firstKeptEntryId"] == "u2"
-    assert stored["details"] == {"readFiles": ["a.py"], "modifiedFiles": ["b.py"]}
-    assert (stored["usage"], stored["fromHook"]) == (USAGE, False)
-    assert (stored["id"], stored["parentId"]) == (done.entry, "a2")
-    assert talk.leaf == done.leaf == done.entry
-    size = await talk.context_size()
-    assert (done.before, done.after) == (stored["tokensBefore"], size.estimated)
-    assert done.after < done.before
+class Gate:
+    """Where whoever comes waits until it is opened."""
+
+    def __init__(self) -> None:
+        self._arrived = anyio.Event()
+        self._opened = anyio.Event()
+
+    async def arrived(self) -> None:
+        """Wait until someone waits here."""
+        with anyio.fail_after(10):
+            await self._arrived.wait()
+
+    def open(self) -> None:
+        self._opened.set()
+
+    async def wait(self) -> None:
+        self._arrived.set()
+        await self._opened.wait()
 
 
-async def test_history_and_the_beginning_of_a_turn_are_summarised_side_by_side(
-    talk: OpenSession, desk: Desk
-) -> None:
-    desk.writer.gate = Gate()
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(compact, talk)
-        await desk.writer.gate.arrived()
-        while desk.writer.at_work < 2:
+@dataclass
+class Scripted:
+    """A summarizer: writes `text`, or fails, after the gate if there is one."""
+
+    name: str = "scripted"
+    model: ModelName | None = MODEL
+    facts: ModelFacts = UNKNOWN
+    is_extract: bool = False
+    text: str = "Told."
+    usage: dict[str, Any] | None = field(default_factory=lambda: dict(USAGE))
+    arrivals: Sequence[int] = (2, 5)
+    """What is told to have come before the text is there."""
+    gate: Gate | None = None
+    failures: list[Exception] = field(default_factory=list)
+    """Raised one after another before a text is given again."""
+    tasks: list[SummaryTask] = field(default_factory=list)
+    """What it was asked for."""
+    at_work: int = 0
+    """Texts being written now."""
+
+    async def write(self, task: SummaryTask, received: Received) -> Written:
+        self.tasks.append(task)
+        self.at_work += 1
+        try:
+            for count in self.arrivals:
+                await anyio.lowlevel.checkpoint()
+                received(count)
+            if self.gate is not None:
+                await self.gate.wait()
+            if self.failures:
+                raise self.failures.pop(0)
             await anyio.lowlevel.checkpoint()
-        desk.writer.gate.open()
-    history, prefix = desk.writer.tasks
-    assert (history.kind, prefix.kind) == ("history", "turnPrefix")
-    assert [message["role"] for message in history.messages] == ["user", "assistant"]
-    assert [message["role"] for message in prefix.messages] == ["user"]
-    stored = in_file(talk)[-1]
-    assert stored["usage"]["totalTokens"] == 2 * USAGE["totalTokens"]
-    assert stored["usage"]["cost"]["total"] == pytest.approx(2 * USAGE["cost"]["total"])
-    assert stored["summary"].count("Told.") == 2
+            return Written(self.text, self.usage, self.model)
+        finally:
+            self.at_work -= 1
+
+    def fail(self, times: int = 1) -> None:
+        """Fail so many times."""
+        sentence = "The model is overloaded; try again later."
+        self.failures += [SummaryFailed(self.name, "overloaded", sentence) for _ in range(times)]
 
 
-async def test_a_text_that_fails_ends_the_other(talk: OpenSession, desk: Desk) -> None:
-    before = in_file(talk)
-    desk.writer.fail()
-    with pytest.raises(SummaryFailed) as caught:
-        await compact(talk)
-    assert (caught.value.summarizer, caught.value.reason) == ("scripted", "overloaded")
-    assert (in_file(talk), desk.writer.at_work) == (before, 0)
+class Lending:
+    """The summarizer `client`: has the text written by whoever lends a model."""
+
+    name = "client"
+    model: ModelName | None = None
+    facts = UNKNOWN
+    is_extract = False
+
+    def __init__(self, lend: Lend) -> None:
+        self._lend = lend
+
+    async def write(self, task: SummaryTask, received: Received) -> Written:
+        return await self._lend(task, received)
 
 
-async def test_a_summary_without_a_model_is_marked(talk: OpenSession, desk: Desk) -> None:
-    desk.writer.is_extract, desk.writer.usage = True, None
-    await compact(talk)
-    stored = in_file(talk)[-1]
-    assert stored["details"]["summarizer"] == "extract"
-    assert "usage" not in stored
+@dataclass
+class OneSummarizer:
+    """Knows the scripted one, which is the default, and `client`."""
+
+    scripted: Scripted = field(default_factory=Scripted)
+    is_there: bool = True
+    """Whether the scripted one is set up."""
+    session_models: list[ModelName | None] = field(default_factory=list)
+    """What models the sessions stood at."""
+
+    async def choose(
+        self, name: str | None, session_model: ModelName | None, lend: Lend | None
+    ) -> Any:
+        await anyio.lowlevel.checkpoint()
+        self.session_models.append(session_model)
+        if name == "client" and lend is not None:
+            return Lending(lend)
+        if name in (None, self.scripted.name) and self.is_there:
+            return self.scripted
+        raise NoSummarizer("No summarizer has that name; name one of those there are.", ["x"])
+
+    async def choices(self, session_model: ModelName | None, lend: Lend | None) -> Sequence[Choice]:
+        self.session_models.append(session_model)
+        names = ["scripted"] if lend is None else ["scripted", "client"]
+        return [Choice(name, None, True, None, name == "scripted") for name in names]
 
 
-async def test_wishes_reach_every_text(talk: OpenSession, desk: Desk) -> None:
-    desk.writer.facts = ModelFacts(window=100_000, max_output=500)
-    await compact(talk, instructions="mind the tests")
-    assert [task.instructions for task in desk.writer.tasks] == ["mind the tests"] * 2
-    assert {task.max_tokens for task in desk.writer.tasks} == {500}
-    assert str(desk.summarizers.session_models[-1]) == "demo/demo-1"
+@dataclass
+class OneFolder:
+    """Settings that are the same everywhere, and can be changed."""
+
+    settings: FolderSettings = field(default_factory=FolderSettings)
+
+    def for_folder(self, cwd: str) -> FolderSettings:
+        del cwd
+        return self.settings
+
+    def set(self, **changes: Any) -> None:
+        self.settings = replace(self.settings, **changes)
+
+    def keep(self, tokens: int, *, reserve: int = 16_384) -> None:
+        """Have compactions keep about so much."""
+        settings = CompactionSettings(keep_recent_tokens=tokens, reserve_tokens=reserve)
+        self.set(compaction=CompactionTable(settings))
 
 
-async def test_a_second_compaction_updates_the_summary(talk: OpenSession, desk: Desk) -> None:
-    await compact(talk)
-    await talk.append([user(words("third")), answer(words("three"))], origin=ME)
-    desk.writer.tasks.clear()
-    await compact(talk)
-    history = desk.writer.tasks[0]
-    assert history.previous_summary is not None
-    assert "Told." in history.previous_summary
-    assert in_file(talk)[-1]["details"] == {"readFiles": ["a.py"], "modifiedFiles": ["b.py"]}
+@dataclass
+class OneWindow:
+    """Models that all have the same window."""
+
+    window: int | None = None
+
+    def known(self, model: ModelName) -> ModelFacts | None:
+        del model
+        return None
+
+    async def look_up(self, model: ModelName) -> ModelFacts:
+        del model
+        await anyio.lowlevel.checkpoint()
+        return ModelFacts(window=self.window)
 
 
-async def test_the_system_messages_are_carried_on(office: House, desk: Desk) -> None:
-    system: Entry = {"role": "system", "content": "Rules.", "timestamp": 7}
-    session = await office.opened(
-        entry("message", "s1", None, message=system), *({**TALK[0], "parentId": "s1"}, *TALK[1:])
-    )
-    await compact(session)
-    carried = in_file(session)[-1]["systemMessage"]
-    assert (carried["content"], carried["timestamp"]) == ("Rules.", desk.hand.ms)
+class Desk:
+    """All that summaries depend on, in the hands of a test."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        """What the service takes the time to be."""
+        self.summarizers = OneSummarizer()
+        self.folder = OneFolder()
+        self.models = OneWindow()
+        self.hand = HandClock()
+        self.hand.clock = replace(
+            self.hand.clock,
+            summarizers=self.summarizers,
+            settings=self.folder,
+            models=self.models,
+            monotonic=lambda: self.seconds,
+        )
+        self.folder.keep(100)
+
+    @property
+    def writer(self) -> Scripted:
+        return self.summarizers.scripted
 
 
-async def test_a_given_summary_is_anothers_word(talk: OpenSession, desk: Desk) -> None:
-    await compact(talk, summary="by hand")
-    stored = in_file(talk)[-1]
-    assert (stored["summary"], stored["fromHook"]) == ("by hand", True)
-    assert not {"details", "usage"} & set(stored)
-    assert desk.writer.tasks == []
+def words(name: str, tokens: int = 100) -> str:
+    """A text of so many tokens in which a name can be found."""
+    return (f"{name} " + "word " * tokens)[: tokens * 4]
 
 
-# What is refused
+CALLS: list[Entry] = [
+    {"type": "toolCall", "id": "t1", "name": "read", "arguments": {"path": "a.py"}},
+    {"type": "toolCall", "id": "t2", "name": "write", "arguments": {"path": "b.py"}},
+]
+
+TALK: list[Entry] = [
+    entry("model_change", "m1", None, provider="demo", modelId="demo-1"),
+    user(words("first"), "u1", "m1"),
+    entry(
+        "message",
+        "a1",
+        "u1",
+        message={"role": "assistant", "content": [{"type": "text", "text": words("one")}, *CALLS]},
+    ),
+    user(words("second"), "u2", "a1"),
+    answer(words("two"), "a2", "u2"),
+]
+"""Two turns of some two hundred tokens each; what is kept by default begins inside the second."""
 
 
-async def refused(session: OpenSession, kind: type[Exception], **given: Any) -> Exception:
-    """The error; nothing changed, and the session can be worked with."""
-    before, rev, leaf = in_file(session), session.rev, session.leaf
-    with pytest.raises(kind) as caught:
-        await compact(session, **given)
-    assert (in_file(session), session.rev, session.leaf) == (before, rev, leaf)
-    assert session.operations.current is None
-    return caught.value
+class Running:
+    """What runs beside the test until its summary is let through."""
 
+    def __init__(self, desk: Desk, tasks: TaskGroup, act: Callable[[], Awaitable[Any]]) -> None:
+        self.outcome: Any = None
+        """What it answered or raised."""
+        self.scope = anyio.CancelScope()
+        """Its request's."""
+        self._gate = desk.writer.gate = Gate()
+        self._over = anyio.Event()
+        tasks.start_soon(self._run, act)
 
-async def test_what_cannot_shrink_is_refused_before_anybody_is_asked(
-    office: House, desk: Desk
-) -> None:
-    small = answer(words("two"), "a2", "u2", usage=90)
-    session = await office.opened(*TALK[:-1], small)
-    error = await refused(session, CannotShrink)
-    assert isinstance(error, CannotShrink)
-    assert (error.before, error.after) == (90, 100)
-    assert desk.writer.tasks == []
-    with pytest.raises(CannotShrink):
-        await session.prepare_compaction()
+    async def _run(self, act: Callable[[], Awaitable[Any]]) -> None:
+        with self.scope:
+            try:
+                self.outcome = await act()
+            except Exception as error:  # noqa: BLE001 - looked at by the test
+                self.outcome = error
+        self._over.set()
 
+    async def asked(self) -> None:
+        """Wait until a summary is asked for."""
+        await self._gate.arrived()
 
-async def test_a_summary_that_is_too_long_to_help_is_not_stored(
-    talk: OpenSession, desk: Desk
-) -> None:
-    desk.writer.text = words("long", 1_000)
-    error = await refused(talk, CannotShrink)
-    assert isinstance(error, CannotShrink)
-    assert error.after >= error.before
-    assert desk.writer.tasks != []
+    async def over(self) -> Any:
+        """Wait until it is over."""
+        with anyio.fail_after(10):
+            await self._over.wait()
+        return self.outcome
 
-
-async def test_nothing_is_asked_where_nothing_can_be_written(talk: OpenSession, desk: Desk) -> None:
-    assert talk.path is not None
-    talk.session.version = 99
-    await refused(talk, ReadOnly)
-    with pytest.raises(ReadOnly):
-        await talk.draft_compaction(instructions=None, summarizer=None, origin=ME)
-    assert desk.writer.tasks == []
-
-
-async def test_settings_that_mean_nothing_are_named(talk: OpenSession, desk: Desk) -> None:
-    problem = BadSetting("~/.pi/agent/settings.json", "compaction.keepRecentTokens", "is no number")
-    desk.folder.set(problem=problem)
-    await refused(talk, BadSetting)
-    with pytest.raises(BadSetting):
-        await talk.prepare_compaction()
-
-
-async def test_nobody_writes(talk: OpenSession, desk: Desk) -> None:
-    await refused(talk, NoSummarizer, summarizer="of another world")
-    desk.summarizers.is_there = False
-    await refused(talk, NoSummarizer)
-    preview = await talk.prepare_compaction()
-    assert (preview.forecast, bool(preview.no_summarizer)) == (None, True)
-
-
-async def test_a_leaf_that_is_another_is_told_before_anybody_is_asked(
-    talk: OpenSession, desk: Desk
-) -> None:
-    await refused(talk, LeafMoved, base_leaf="u2")
-    await compact(talk, base_leaf="a2")
-    assert len(desk.writer.tasks) == 2
-
-
-async def test_before_the_first_entry_there_is_nothing(office: House) -> None:
-    session = await office.opened()
-    await refused(session, NothingToCompact)
-
-
-async def test_five_failures_in_a_row_leave_nothing(talk: OpenSession, desk: Desk) -> None:
-    listener = Listener(talk)
-    desk.folder.keep(150)
-    desk.writer.fail(5)
-    for _ in range(5):
-        await refused(talk, SummaryFailed)
-    assert [one.state for one in listener.progress if one.state != "report"] == [
-        "begin",
-        "failed",
-    ] * 5
-    done = await compact(talk)
-    assert in_file(talk)[-1]["id"] == done.entry
-
-
-# While the summary is written
-
-
-async def test_entries_go_on_while_it_is_written(talk: OpenSession, desk: Desk) -> None:
-    listener = Listener(talk)
-    async with anyio.create_task_group() as tasks:
-        running = Running(desk, tasks, lambda: compact(talk))
-        await running.asked()
-        await talk.append([user("meanwhile", None)], origin=OTHER)
-        await talk.label("u1", "here", origin=OTHER)
-        await talk.rename("a name", origin=OTHER)
-        foreign(talk, user("from outside", "f1", str(talk.leaf)))
-        done = await running.finish()
-    stored = in_file(talk)
-    assert isinstance(done, Compacted)
-    assert stored[-1]["id"] == done.entry
-    assert (stored[-1]["parentId"], stored[-1]["firstKeptEntryId"]) == ("f1", "a2")
-    assert stored[-1]["tokensBefore"] == done.before
-    size = await talk.context_size()
-    assert done.after == size.estimated
-    texts = json.dumps((await talk.context(talk.leaf, limit=None, cursor=None)).messages)
-    assert "meanwhile" in texts
-    assert "from outside" in texts
-    assert listener.progress[-1].state == "done"
-
-
-async def test_system_messages_that_come_meanwhile_are_not_lost(
-    talk: OpenSession, desk: Desk
-) -> None:
-    def system(text: str) -> Entry:
-        return {"role": "system", "content": text, "timestamp": 5}
-
-    async with anyio.create_task_group() as tasks:
-        running = Running(desk, tasks, lambda: compact(talk))
-        await running.asked()
-        for text in ("Rule one.", "Rule two."):
-            await talk.append([{"type": "message", "message": system(text)}], origin=OTHER)
-        done = await running.finish()
-    assert isinstance(done, Compacted)
-    page = await talk.context(talk.leaf, limit=None, cursor=None)
-    state = replay_all(page.messages).message()
-    assert state is not None
-    assert state["content"] == "Rule one.\n\nRule two."
-
-
-@pytest.mark.parametrize("what", ["edit", "compaction", "away", "rewritten"])
-async def test_what_makes_the_cut_another_one_lets_it_fall(
-    talk: OpenSession, desk: Desk, what: str
-) -> None:
-    async with anyio.create_task_group() as tasks:
-        running = Running(desk, tasks, lambda: compact(talk))
-        await running.asked()
-        assert talk.path is not None
-        if what == "edit":
-            await talk.edit_context("a2", None, origin=OTHER)
-        elif what == "compaction":
-            other = entry("compaction", summary="s", firstKeptEntryId="a2", tokensBefore=1)
-            await talk.append([other], origin=OTHER)
-        elif what == "away":
-            await talk.append([entry("leaf", targetId="u1")], origin=OTHER)
-        else:
-            path = Path(talk.path)
-            path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:3]))
-        before = in_file(talk)
-        error = await running.finish()
-    assert isinstance(error, LeafMoved)
-    assert in_file(talk) == before
-    assert talk.operations.current is None
-
-
-async def test_a_file_that_was_read_anew_takes_it_too(talk: OpenSession, desk: Desk) -> None:
-    async with anyio.create_task_group() as tasks:
-        running = Running(desk, tasks, lambda: compact(talk))
-        await running.asked()
-        assert talk.path is not None
-        path, epoch = Path(talk.path), talk.epoch
-        text = path.read_bytes().replace(b"first word", b"FIRST word")
-        path.unlink()
-        path.write_bytes(text)
-        done = await running.finish()
-    assert isinstance(done, Compacted)
-    assert talk.epoch != epoch
-    assert in_file(talk)[-1]["firstKeptEntryId"] == "a2"
-
-
-async def test_a_second_one_is_told_who_runs_the_first(talk: OpenSession, desk: Desk) -> None:
-    async with anyio.create_task_group() as tasks:
-        running = Running(desk, tasks, lambda: compact(talk))
-        await anyio.sleep(0.01)
-        for act in (
-            lambda: compact(talk, origin=OTHER),
-            lambda: compact(talk, origin=OTHER, summary="by hand"),
-            lambda: talk.draft_compaction(instructions=None, summarizer=None, origin=OTHER),
-            lambda: talk.navigate("u1", origin=OTHER),
-            lambda: talk.navigate("u1", exact=True, origin=OTHER),
-            lambda: talk.navigate("u1", summarize=True, origin=OTHER),
-            lambda: talk.fork(None, position=None, cwd=None, origin=OTHER),
-        ):
-            with pytest.raises(Busy) as caught:
-                await act()
-            assert (caught.value.operation, caught.value.client) == ("compact", "editor")
-        done = await running.finish()
-    assert isinstance(done, Compacted)
-    assert [one["type"] for one in in_file(talk)].count("compaction") == 1
-    assert len(desk.writer.tasks) == 2
-
-
-# Drafts
-
-
-async def test_a_draft_is_stored_nowhere_until_it_is_asked_for(
-    talk: OpenSession, desk: Desk
-) -> None:
-    before, rev = in_file(talk), talk.rev
-    drafted = await talk.draft_compaction(instructions=None, summarizer=None, origin=ME)
-    assert (in_file(talk), talk.rev, drafted.usage) == (before, rev, in_usage(2))
-    assert drafted.preview.first_kept == "a2"
-    assert drafted.preview.forecast is not None
-    asked = len(desk.writer.tasks)
-    await talk.append([user("meanwhile")], origin=OTHER)
-    done = await compact(talk, summary="edited", draft=drafted.draft)
-    stored = in_file(talk)[-1]
-    assert stored["id"] == done.entry
-    assert (stored["summary"], stored["fromHook"]) == ("edited", False)
-    assert stored["usage"] == drafted.usage
-    assert stored["details"] == {"readFiles": ["a.py"], "modifiedFiles": ["b.py"]}
-    assert len(desk.writer.tasks) == asked
-
-
-def in_usage(times: int) -> dict[str, Any]:
-    """What so many texts used."""
-    return {
-        **{name: value * times for name, value in USAGE.items() if name != "cost"},
-        "cost": {
-            **{name: value * times for name, value in USAGE["cost"].items()},
-            "totalFromProvider": False,
-        },
-    }
-
-
-async def test_a_draft_that_is_not_kept_is_refused(talk: OpenSession, desk: Desk) -> None:
-    desk.folder.keep(150)
-    drafts = [
-        (await talk.draft_compaction(instructions=None, summarizer=None, origin=ME)).draft
-        for _ in range(5)
-    ]
-    error = await refused(talk, InvalidRequest, summary="x", draft=drafts[0])
-    assert isinstance(error, InvalidRequest)
-    assert error.path == "draft"
-    await refused(talk, InvalidRequest, summary="x", draft="made up")
-    await compact(talk, summary="x", draft=drafts[1])
-    await refused(talk, InvalidRequest, summary="x", draft=drafts[1])
-    await refused(talk, InvalidRequest, summary="x", draft=drafts[2])
-
-
-async def test_a_draft_of_another_branch_is_refused(talk: OpenSession) -> None:
-    drafted = await talk.draft_compaction(instructions=None, summarizer=None, origin=ME)
-    await talk.navigate("u1", exact=True, origin=ME)
-    error = await refused(talk, InvalidRequest, summary="x", draft=drafted.draft)
-    assert "dryRun" in str(error)
-    await talk.navigate("a2", origin=ME)
-    await compact(talk, summary="x", draft=drafted.draft)
-
-
-# The dry run
-
-
-async def test_a_dry_run_says_what_the_compaction_does(talk: OpenSession, desk: Desk) -> None:
-    desk.writer.facts = ModelFacts(window=50_000)
-    preview = await talk.prepare_compaction(summarizer=None, with_input=True)
-    assert (preview.summarised, preview.turn_prefix) == (("m1", "u1", "a1", "u2"), ("u2",))
-    assert preview.inputs is not None
-    assert [one.kind for one in preview.inputs] == ["history", "turnPrefix"]
-    assert "first" in preview.inputs[0].text
-    assert "second" in preview.inputs[1].text
-    assert desk.writer.tasks == []
-    done = await compact(talk)
-    assert done.before == preview.tokens_before
-    stored = in_file(talk)[-1]
-    assert stored["firstKeptEntryId"] == preview.first_kept
-    assert preview.tokens_kept < done.after <= preview.tokens_after
+    async def finish(self) -> Any:
+        """Let the summary come, and wait until it is over."""
+        self._gate.open()
+        return await self.over()
