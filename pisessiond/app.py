@@ -77,6 +77,9 @@ class ServeOptions:
     flush: FlushRule = "first-assistant"
     agent_dir: str | None = None
     """pi's agent folder; None takes pi's own choice."""
+    config_file: str | None = None
+    """Our own settings; None: nothing is set. What of it counts at the start alone is not looked at
+    here, but before, by `setup.start_settings`."""
     log_file: str | None = None
     """None: standard error."""
 
@@ -232,7 +235,7 @@ def sessions(places: Places, options: ServeOptions) -> AbstractAsyncContextManag
     return open_sessions(
         Stores(_files(options), MemoryStore(), catalogue, FolderGlances(), texts),
         places,
-        _surroundings(options),
+        _surroundings(places, options),
         lambda: str(uuid_utils.uuid7()),
         options.flush,
     )
@@ -264,14 +267,24 @@ def _files(options: ServeOptions) -> SessionStore:
     return files if folder is None else RecoveringStore(files, RecoveryFolder(folder))
 
 
-def _surroundings(options: ServeOptions) -> Surroundings:
+def _surroundings(places: Places, options: ServeOptions) -> Surroundings:
     from pisessiond.service.held_session import Surroundings
+    from pisessiond.setup import read_setup
     from pisessiond.storage.base import NoClaims, NoPlaceNotes
     from pisessiond.storage.claims import FolderClaims
     from pisessiond.storage.other_files import SystemOtherFiles
     from pisessiond.storage.place_notes import FolderPlaceNotes
     from pisessiond.storage.watch import FolderWatches
 
+    setup = read_setup(
+        places.agent_dir,
+        places.home,
+        places.environment,
+        config_file=options.config_file,
+        cache_folder=options.cache_folder,
+    )
+    # What is wrong in it stands in the log from the start.
+    setup.config.look()
     start = secrets.token_hex(4)
     loads = count(1)
     claims, notes = options.claims_folder, options.places_folder
@@ -283,6 +296,8 @@ def _surroundings(options: ServeOptions) -> Surroundings:
         persist=options.persist,
         place_notes=FolderPlaceNotes(notes) if notes else NoPlaceNotes(),
         other_files=SystemOtherFiles(),
+        models=setup.models,
+        settings=setup.settings,
         watches=FolderWatches(),
     )
 

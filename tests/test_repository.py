@@ -38,9 +38,11 @@ LAYERS: Final[dict[str, tuple[str, ...]]] = {
     # The errors of summarizers belong to their contract.
     "server": ("server", "protocol", "service", "summarizers.base", "core"),
     "client": ("client", "protocol"),
-    "cli": ("cli", "client", "protocol", "app", "offline"),
+    "cli": ("cli", "client", "protocol", "app", "offline", "setup"),
+    "setup": ("setup", "models", "settings", "core"),
     "app": (
         "app",
+        "setup",
         "server",
         "protocol",
         "service",
@@ -53,6 +55,7 @@ LAYERS: Final[dict[str, tuple[str, ...]]] = {
     "offline": (
         "offline",
         "app",
+        "setup",
         "protocol",
         "service",
         "models",

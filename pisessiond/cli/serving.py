@@ -48,23 +48,18 @@ IDLE_SECONDS = 600.0
 @click.option(
     "--persist",
     type=click.Choice(["anchor", "leaf", "memory"]),
-    default="anchor",
-    show_default=True,
-    help="How a move is kept for the next opening; memory does as pi does.",
+    help="How a move is kept for the next opening; memory does as pi does.  [default: anchor]",
 )
 @click.option(
     "--sync",
     type=click.Choice(["always", "relaxed"]),
-    default="always",
-    show_default=True,
-    help="always: an answer means on disk; relaxed: a power cut may take the last half minute.",
+    help="always: an answer means on disk; relaxed: a power cut may take the last half minute."
+    "  [default: always]",
 )
 @click.option(
     "--flush",
     type=click.Choice(["first-assistant", "first-message", "immediate"]),
-    default="first-assistant",
-    show_default=True,
-    help="When a new session's file appears.",
+    help="When a new session's file appears.  [default: first-assistant]",
 )
 @click.option(
     "--agent-dir",
@@ -80,9 +75,9 @@ def serve(
     foreground: bool,
     idle: float | None,
     tcp: int | None,
-    flush: str,
-    persist: str,
-    sync: str,
+    flush: str | None,
+    persist: str | None,
+    sync: str | None,
     agent_dir: str | None,
     log_file: str | None,
     start_lock: int | None,
@@ -90,6 +85,7 @@ def serve(
     """Run the daemon until it is stopped.
 
     Other commands and editors start it by themselves; one that runs already is left alone.
+    Options beat config.toml, which `pisessiond config` shows.
     """
     if foreground and log_file:
         raise click.UsageError("--foreground logs to standard error: leave --log-file out")
@@ -97,7 +93,12 @@ def serve(
     # The environment may name a socket for all other commands; --stdio then wins.
     if stdio and socket and chosen is not click.core.ParameterSource.ENVIRONMENT:
         raise click.UsageError("say where to serve: --socket PATH or --stdio")
-    options: dict[str, Any] = {"flush": flush, "agent_dir": agent_dir, "log_file": log_file}
+    options: dict[str, Any] = {"agent_dir": agent_dir, "log_file": log_file, **_settings()}
+    # These two are meant for the one daemon at the usual address: a port can be had once.
+    usual = {"idle": IDLE_SECONDS, "tcp": None}
+    usual |= {name: options.pop(name) for name in tuple(usual) if name in options}
+    flags = {"flush": flush, "persist": persist, "sync": sync}
+    options |= {name: value for name, value in flags.items() if value is not None}
     if stdio:
         options |= {"stdio": True, "report": _complain}
     elif socket:
@@ -106,14 +107,29 @@ def serve(
     else:
         place = _own_place(agent_dir, start_lock)
         options |= _at_place(place, start_lock)
-        options |= {"idle": IDLE_SECONDS if idle is None else idle, "tcp": tcp}
+        options["idle"] = usual["idle"] if idle is None else idle
+        options["tcp"] = usual["tcp"] if tcp is None else tcp
         if not log_file and not foreground:
             options["log_file"] = place.log
-    options |= {"persist": persist, "sync": sync, **_shared_folders(agent_dir)}
+    options |= _shared_folders(agent_dir)
     options["cache_folder"] = _cache_folder(agent_dir)
     from pisessiond import app
 
     raise click.exceptions.Exit(app.serve(app.ServeOptions(**options)))
+
+
+def _settings() -> dict[str, Any]:
+    """Our own settings: the file, and what of it counts at the start alone."""
+    from pisessiond.client.address import config_file
+    from pisessiond.client.errors import NoDaemon
+    from pisessiond.setup import start_settings
+
+    try:
+        path = config_file()
+    except NoDaemon:
+        # Without a home there are no settings; that is said where it matters.
+        return {}
+    return {"config_file": path, **start_settings(path)}
 
 
 def _shared_folders(agent_dir: str | None) -> dict[str, str]:

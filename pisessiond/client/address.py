@@ -114,6 +114,14 @@ def cache_folder(place: Place) -> str:
     return f"{home_folder()}/.cache/pisessiond/{name}"
 
 
+def config_file() -> str:
+    """The file of our own settings, which need not be there."""
+    root = os.environ.get("PISESSIOND_HOME")
+    if root:
+        return f"{os.path.abspath(root)}/config.toml"
+    return f"{home_folder()}/.config/pisessiond/config.toml"
+
+
 def find_place(agent_dir: str | None = None) -> Place:
     """The state folder for an agent dir, pi's own choice when None. Nothing is made."""
     from hashlib import sha256

@@ -50,7 +50,7 @@ class ConfigFile:
         except Unreadable as error:
             state = ConfigState(self.last.config, unreadable(self.shown, error), is_there=True)
         if state.problem is not None and str(state.problem) != str(self.last.problem):
-            log.warning("settings do not count: %s", state.problem)
+            log.warning("settings that do not count: %s", state.problem)
         self.last = state
         return state
 

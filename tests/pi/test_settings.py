@@ -257,7 +257,7 @@ def test_random_pairs_of_files_mean_what_they_mean_to_pi(pi: Pi) -> None:
     pairs = [(_random_settings(chance), _random_settings(chance)) for _ in range(400)]
     cases = [{"global": one, "project": two, "models": MODELS} for one, two in pairs]
     answers = pi.ask("settings", cases=cases)
-    seen = set()
+    seen: set[str] = set()
     for (one, two), answer in zip(pairs, answers, strict=True):
         mine, theirs = ours(one, two)["compaction"], pis(answer)["compaction"]
         # Where several values are wrong, pi and we may name another one first.
