@@ -5,6 +5,7 @@ Whatever goes wrong comes out as `Failure`, which says whether another try may h
 
 from __future__ import annotations
 
+import math
 import socket
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
@@ -33,6 +34,10 @@ MAX_ERROR: Final = 64 << 10
 
 AFTERWORD: Final = 5.0
 """Seconds that are waited, once the text is whole, for the usage behind it."""
+
+FAREWELL: Final = 0.2
+"""Seconds that are waited for the end of a body in which nothing more will come, so that the
+connection can be used again."""
 
 
 @dataclass(frozen=True)
@@ -122,9 +127,8 @@ async def _read_stream(
     with anyio.CancelScope() as scope:
         for event in stream.feed(start):
             _take(call, answer, event)
-        while not answer.is_over:
-            if answer.stop is not None:
-                scope.deadline = min(scope.deadline, anyio.current_time() + AFTERWORD)
+        while True:
+            scope.deadline = min(scope.deadline, anyio.current_time() + _patience(answer))
             try:
                 piece = await anext(pieces)
             except StopAsyncIteration:
@@ -138,7 +142,16 @@ async def _read_stream(
     _end_of_stream(call, answer)
 
 
+def _patience(answer: Answer) -> float:
+    """How long to read on."""
+    if answer.is_over:
+        return FAREWELL
+    return math.inf if answer.stop is None else AFTERWORD
+
+
 def _take(call: Call, answer: Answer, event: Event) -> None:
+    if answer.is_over:
+        return
     before = answer.received
     answer.take(event)
     if answer.received != before:

@@ -109,7 +109,7 @@ class ModelServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = b""
         try:
-            while (request := await self._read(reader, head)) is not None:
+            while (request := await self._read(reader, writer, head)) is not None:
                 head = await self._answer(request, reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError, _CutShort):
             pass
@@ -124,11 +124,16 @@ class ModelServer:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _read(self, reader: asyncio.StreamReader, head: bytes) -> Request | None:
-        try:
-            head += await reader.readuntil(b"\r\n\r\n")
-        except asyncio.IncompleteReadError:
+    async def _read(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head: bytes
+    ) -> Request | None:
+        head = head or await reader.read(1)
+        if not head.isalpha():
+            # The end, or TLS, which is answered in plain words as real servers do.
+            if head:
+                writer.write(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n")
             return None
+        head += await reader.readuntil(b"\r\n\r\n")
         first, *lines = head.decode("latin-1").split("\r\n")[:-2]
         method, target, _ = first.split(" ", 2)
         pairs = (line.split(":", 1) for line in lines)
