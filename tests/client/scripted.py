@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -69,6 +69,11 @@ class Script:
         with self.changed:
             assert self.changed.wait_for(lambda: self.params(method), timeout=5), self.heard
         return self.params(method)[0]
+
+    def wait_until(self, is_so: Callable[[], bool]) -> bool:
+        """Whether it became so in a few seconds, looked at after each message."""
+        with self.changed:
+            return self.changed.wait_for(is_so, timeout=5)
 
     def hear(self, message: Message) -> Iterator[Message | bytes]:
         with self.changed:
