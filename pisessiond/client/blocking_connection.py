@@ -99,12 +99,14 @@ class BlockingConnection:
         token = token_of(number)
         if progress is not None:
             params = {**(params or {}), "workDoneToken": token}
+        frame = framing.request(number, method, params)
+        if progress is not None:
             self._watched[token] = progress
         self._replies[number] = None
         try:
             deadline = _deadline(timeout)
-            self._send(framing.request(number, method, params))
             try:
+                self._send(frame)
                 reply = self._reply(number, deadline)
             except KeyboardInterrupt:
                 raise self._interrupted(number) from None
@@ -178,10 +180,24 @@ class BlockingConnection:
     def _send(self, frame: bytes) -> None:
         # No timeout here: half a frame would leave the stream without a place to go on from.
         self._socket.settimeout(None)
+        is_sent = False
         try:
             self._socket.sendall(frame)
+            is_sent = True
         except OSError as error:
             raise ConnectionLost("the daemon closed the connection") from error
+        finally:
+            if not is_sent:
+                self._break()
+
+    def _break(self) -> None:
+        """Ends a connection on which a message was begun: Ctrl-C does not say how far it came.
+
+        The daemon then cancels what was asked on it.
+        """
+        self._lost = ConnectionLost("the connection was closed in the middle of a message")
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def _read(self, deadline: float | None) -> None:
         """Takes in what comes next, waiting for it. An interrupted frame is completed later."""

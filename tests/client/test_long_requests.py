@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
+import sys
+import threading
+import time
 from typing import Any
 
 import pytest
@@ -124,13 +128,24 @@ def test_readers_of_changes_hear_of_operations_where_they_ask_for_it() -> None:
 # Ctrl-C.
 
 
+def press_ctrl_c() -> None:
+    """As soon as the program waits for what the daemon says."""
+    main = threading.main_thread().ident
+    assert main is not None
+    give_up = time.monotonic() + 5
+    while sys._current_frames()[main].f_code.co_name != "_receive":
+        assert time.monotonic() < give_up
+        time.sleep(0.001)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
 def interrupting(*answers: Any) -> Script:
     """A daemon that is asked something, upon which the user presses Ctrl-C."""
     pending: list[Message] = []
 
     def slow(message: Message) -> list[Message]:
         pending.append(message)
-        os.kill(os.getpid(), signal.SIGINT)
+        press_ctrl_c()
         return []
 
     script = Script(session_compact=slow)
@@ -173,7 +188,7 @@ def test_a_second_ctrl_c_ends_the_waiting() -> None:
     script = interrupting()
 
     def again(_message: Message) -> list[Message]:
-        os.kill(os.getpid(), signal.SIGINT)
+        press_ctrl_c()
         return []
 
     script.answers["$/cancelRequest"] = again
@@ -192,6 +207,34 @@ def test_a_connection_that_ends_after_ctrl_c_leaves_it_open_what_became_of_it() 
         with pytest.raises(Interrupted) as stopped:
             session.compact()
     assert stopped.value.outcome == "unknown"
+
+
+def test_ctrl_c_in_the_middle_of_a_message_ends_the_connection_at_the_daemon_too() -> None:
+    left, right = socket.socketpair()
+    with left, right:
+        connection = blocking_connection.BlockingConnection(left)
+        main = threading.main_thread().ident
+        assert main is not None
+
+        def press() -> None:
+            # It takes no more: the rest of the message waits in `sendall`.
+            while sys._current_frames()[main].f_code.co_name != "_send":
+                time.sleep(0.001)
+            time.sleep(0.05)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        thread = threading.Thread(target=press)
+        thread.start()
+        with pytest.raises(Interrupted) as stopped:
+            connection.call("x/large", {"text": "x" * (4 << 20)})
+        thread.join()
+        assert stopped.value.outcome == "unknown"
+        with pytest.raises(ConnectionLost, match="middle of a message"):
+            connection.receive("")
+        with pytest.raises(ConnectionLost):
+            connection.call("x/more")
+        while right.recv(1 << 20):
+            pass
 
 
 # After a lost connection.
