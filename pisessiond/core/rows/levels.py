@@ -1,0 +1,341 @@
+"""The segments of one level: a line's, with what leaves it under each branch point.
+
+Nothing is built but the level asked for. A level is named by the row one opens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pisessiond.core import kinds
+from pisessiond.core.index import NONE
+from pisessiond.core.rows.cutting import Cutter, Segment, has_row
+from pisessiond.core.rows.lines import Lines
+from pisessiond.core.rows.row import Filter
+from pisessiond.core.rows.shapes import Shapes
+from pisessiond.core.session import Session
+from pisessiond.core.sizes import first_kept_row
+
+ALONE: Final = 5
+"""Alternatives of one branch point that stand alone; more are put into a group."""
+
+HERE: Final = "here"
+AHEAD: Final = "ahead"
+
+
+class NoSuchLevel(Exception):
+    """No row of that name can be opened now."""
+
+    def __init__(self, level: str) -> None:
+        super().__init__(f"No row {level!r} can be opened; ask for the main line anew.")
+        self.level = level
+
+
+@dataclass(slots=True)
+class Tree:
+    """What the levels of one session are made from, under one filter."""
+
+    session: Session
+    shapes: Shapes
+    lines: Lines
+    filter: Filter
+
+    # Names -------------------------------------------------------------------------------------
+
+    def id_of(self, segment: Segment) -> str:
+        """The name of a segment's row."""
+        ids = self.session.index.ids
+        match segment.kind:
+            case "here":
+                return HERE
+            case "ahead":
+                return AHEAD
+            case "work":
+                return f"w:{ids[segment.first]}"
+            case "alternative":
+                return f"b:{ids[segment.first]}"
+            case "group":
+                point = segment.branch_point
+                return f"g:{ids[point]}" if point != NONE else "g:"
+            case "summarised":
+                return f"s:{ids[segment.compaction]}"
+            case _:
+                return f"e:{ids[segment.act]}"
+
+    # Levels ------------------------------------------------------------------------------------
+
+    def level(self, name: str | None) -> list[Segment]:
+        """The segments inside a row, or of the main line.
+
+        Raises:
+            NoSuchLevel: there is no such row, or nothing is inside it.
+        """
+        if name is None:
+            main = self.main()
+            return [*main.segments, *main.open_segments(), *self.leaf_segments()]
+        if name == AHEAD:
+            return self._ahead_level()
+        sign, _, entry = name.partition(":")
+        row = self.row_named(entry)
+        if sign == "g" and entry == "":
+            return self.branches(NONE)
+        if row is None:
+            raise NoSuchLevel(name)
+        match sign:
+            case "b":
+                return self._alternative_level(row)
+            case "g":
+                return self.branches(row)
+            case "w":
+                return self._work_level(row, name)
+            case "s":
+                return self._summarised_level(row)
+            case _:
+                raise NoSuchLevel(name)
+
+    def row_named(self, entry: str) -> int | None:
+        found = self.session.index.find(entry)
+        if found is None and entry.lstrip("-").replace(".", "", 1).isdigit():
+            # A number read from a file stays a number.
+            number = float(entry)
+            found = self.session.index.find(int(number) if number.is_integer() else number)
+        return found
+
+    def main(self) -> Cutter:
+        """The main line up to the leaf, in a cutter that can be fed on."""
+        session = self.session
+        cutter = Cutter(session, self.shapes, self.filter)
+        leaf = session.leaf
+        if self.filter == "labeled-only":
+            self._place_labelled(cutter)
+            return cutter
+        for segment in self._alternatives(NONE):
+            cutter.place(segment)
+        if leaf != NONE:
+            self._cut_line(cutter, session.index.branch(leaf), leaf)
+        return cutter
+
+    def leaf_segments(self) -> list[Segment]:
+        """`here`, the rest of the line in one row, and what leaves the line at the leaf."""
+        if self.filter == "labeled-only":
+            return []
+        return [self.here(), *self._behind_leaf()]
+
+    def here(self) -> Segment:
+        """The row that says where one stands."""
+        leaf = self.session.leaf
+        return Segment("here", leaf, leaf, leaf, entries=0)
+
+    def _behind_leaf(self) -> list[Segment]:
+        leaf = self.session.leaf
+        found: list[Segment] = []
+        line = list(self.lines.onwards(leaf))
+        if line and self._has_rows(line[0]):
+            inside = len(self._ahead_level())
+            found.append(
+                Segment(
+                    "ahead",
+                    line[-1],
+                    line[0],
+                    line[-1],
+                    entries=len(line),
+                    tokens=self._sum(line),
+                    rows=inside,
+                )
+            )
+        return found + (self._alternatives(leaf) if leaf != NONE else [])
+
+    def _ahead_level(self) -> list[Segment]:
+        cutter = Cutter(self.session, self.shapes, self.filter)
+        self._feed(cutter, self.lines.onwards(self.session.leaf))
+        cutter.end_run()
+        return cutter.segments
+
+    def _alternative_level(self, first: int) -> list[Segment]:
+        line = [first, *self.lines.onwards(first)]
+        cutter = Cutter(self.session, self.shapes, self.filter)
+        self._cut_line(cutter, line, line[-1])
+        cutter.end_run()
+        return cutter.segments
+
+    def _summarised_level(self, compaction: int) -> list[Segment]:
+        line = self._line_of(compaction)
+        cutter = Cutter(self.session, self.shapes, self.filter)
+        self._feed(cutter, line[: self._kept_from(line, compaction)])
+        cutter.end_run()
+        return cutter.segments
+
+    def _work_level(self, first: int, name: str) -> list[Segment]:
+        cutter = Cutter(self.session, self.shapes, self.filter)
+        for row in (first, *self.lines.onwards(first)):
+            cutter.feed(row)
+            if cutter.segments or not cutter.open_segments():
+                break
+            if row == self.session.leaf or self._alternatives(row):
+                break
+        inside = cutter.open_inside()
+        if cutter.segments:
+            # What ended the work came behind it.
+            inside = self._inside_again(first, cutter.segments[0].last)
+        if len(inside) < 2:
+            raise NoSuchLevel(name)
+        return inside
+
+    def _inside_again(self, first: int, last: int) -> list[Segment]:
+        cutter = Cutter(self.session, self.shapes, self.filter)
+        for row in self.session.index.branch(last, self.session.index.parent[first]):
+            cutter.feed(row)
+        return cutter.open_inside()
+
+    # Lines -------------------------------------------------------------------------------------
+
+    def _cut_line(self, cutter: Cutter, line: Sequence[int], end: int) -> None:
+        """A line with its summarised part, if a compaction above its end makes one."""
+        compaction = self.session.index.state_at(end).compaction
+        kept = 0
+        if compaction != NONE and self._stands_on(line, compaction):
+            kept = self._kept_from(line, compaction)
+        if kept:
+            summarised = self._summarised(line[:kept], compaction)
+            if summarised is not None:
+                cutter.place(summarised)
+        self._feed(cutter, line[kept:])
+
+    def _stands_on(self, line: Sequence[int], row: int) -> bool:
+        depth = self.session.index.depth
+        at = depth[row] - depth[line[0]]
+        return 0 <= at < len(line) and line[at] == row
+
+    def _line_of(self, row: int) -> list[int]:
+        """The line a row is on, from its beginning down to the row."""
+        index = self.session.index
+        start = self.lines.start(row)
+        return index.branch(row, index.parent[start])
+
+    def _kept_from(self, line: Sequence[int], compaction: int) -> int:
+        """How many rows of a line stand before the first one that a compaction keeps."""
+        depth = self.session.index.depth
+        first = first_kept_row(self.session.index, compaction)
+        return max(depth[first] - depth[line[0]], 0)
+
+    def _summarised(self, line: Sequence[int], compaction: int) -> Segment | None:
+        cutter = Cutter(self.session, self.shapes, self.filter)
+        self._feed(cutter, line)
+        cutter.end_run()
+        if not cutter.segments:
+            return None
+        return Segment(
+            "summarised",
+            line[-1],
+            line[0],
+            line[-1],
+            entries=len(line),
+            tokens=self._sum(line),
+            rows=len(cutter.segments),
+            compaction=compaction,
+        )
+
+    def _feed(self, cutter: Cutter, line: Iterable[int]) -> None:
+        leaf, count = self.session.leaf, self.session.index.child_count
+        for row in line:
+            cutter.feed(row)
+            # What leaves at the leaf stands behind `here` and what is ahead.
+            if row != leaf and count(row) > 1:
+                for segment in self._alternatives(row):
+                    cutter.place(segment)
+
+    def _sum(self, rows: Iterable[int]) -> int:
+        own = self.session.sizes.own
+        return sum(own[row] for row in rows if row < len(own))
+
+    # Alternatives ------------------------------------------------------------------------------
+
+    def _alternatives(self, point: int) -> list[Segment]:
+        """What leaves the line at an entry: alone, or in a group where they are many."""
+        branches = self.branches(point)
+        if len(branches) <= ALONE:
+            return branches
+        newest = max(branches, key=lambda one: one.last)
+        group = Segment(
+            "group",
+            newest.act,
+            branches[0].first,
+            newest.last,
+            entries=sum(one.entries for one in branches),
+            tokens=sum(one.tokens for one in branches),
+            rows=len(branches),
+            branch_point=point,
+        )
+        return [group]
+
+    def branches(self, point: int) -> list[Segment]:
+        """The alternatives at an entry, labelled before, newest first."""
+        found = [
+            self._alternative(point, child)
+            for child in self.lines.leaving(point)
+            if self._has_rows(child)
+        ]
+        if len(found) > 1:
+            labelled = self.labelled_branches(found)
+            found.sort(key=lambda one: (one.first not in labelled, -one.last))
+        return found
+
+    def _alternative(self, point: int, first: int) -> Segment:
+        line = [first, *self.lines.onwards(first)]
+        return Segment(
+            "alternative",
+            line[-1],
+            first,
+            line[-1],
+            entries=len(line),
+            tokens=self._sum(line),
+            rows=1,
+            branch_point=point,
+        )
+
+    def labelled_branches(self, branches: Sequence[Segment]) -> dict[int, int]:
+        """By the first row of an alternative, the newest labelled row on its line."""
+        index = self.session.index
+        found: dict[int, int] = {}
+        for target in self.session.labels:
+            row = index.find(target)
+            if row is None:
+                continue
+            for one in branches:
+                if index.is_ancestor(one.first, row) and index.is_ancestor(row, one.last):
+                    found[one.first] = max(found.get(one.first, NONE), row)
+        return found
+
+    def _has_rows(self, first: int) -> bool:
+        """Whether anything at or below an entry gives a row."""
+        waiting = [first]
+        while waiting:
+            row = waiting.pop()
+            if has_row(self.session, self.shapes, row, self.filter):
+                return True
+            waiting += self.session.index.children_in_file_order(row)
+        return False
+
+    # Labelled ----------------------------------------------------------------------------------
+
+    def _place_labelled(self, cutter: Cutter) -> None:
+        """Labelled entries of the whole tree, flat, with the compactions and `here`."""
+        session, index = self.session, self.session.index
+        found = {row for target in session.labels if (row := index.find(target)) is not None}
+        found |= {
+            row
+            for row in range(len(index))
+            if index.kind[row] == kinds.COMPACTION and index.is_ancestor(row, session.leaf)
+        }
+        above = sorted(row for row in found if row <= session.leaf)
+        below = sorted(row for row in found if row > session.leaf)
+        for rows, last in ((above, self.here()), (below, None)):
+            every = Cutter(session, self.shapes, "all")
+            for row in rows:
+                every.feed(row)
+            for segment in every.segments:
+                cutter.place(segment)
+            if last is not None:
+                cutter.place(last)

@@ -1,0 +1,95 @@
+"""Lines through the tree: where one goes on from an entry, and what leaves the line there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pisessiond.core.index import NONE
+from pisessiond.core.session import Session
+
+
+class Lines:
+    """The lines of one session. `ways` remembers where one last came from at each branch point."""
+
+    def __init__(self, session: Session) -> None:
+        """Everything is as a file tells it: one came by the branch with the newest entry."""
+        self._session = session
+        self.ways: dict[int, int] = {}
+        """By branch point (NONE: the roots), the child of the way last taken."""
+        self._learn_newest()
+
+    def _learn_newest(self) -> None:
+        index = self._session.index
+        parent = index.parent
+        newest = list(range(len(index)))
+        for row in reversed(index.in_order()):
+            above = parent[row]
+            if above != NONE and newest[row] > newest[above]:
+                newest[above] = newest[row]
+        for row in index.in_order():
+            if index.child_count(row) > 1:
+                self.ways[row] = max(index.children_in_file_order(row), key=newest.__getitem__)
+        if len(index.roots) > 1:
+            self.ways[NONE] = max(index.roots, key=newest.__getitem__)
+
+    def came(self, row: int) -> None:
+        """Remember the way to a row, for when one leaves it."""
+        index = self._session.index
+        while row != NONE:
+            row = index.only_child_top(row)
+            above = index.parent[row]
+            self.ways[above] = row
+            row = above
+
+    def appended(self, row: int) -> None:
+        """Remember the last step to a row that was added; the steps above it are known."""
+        above = self._session.index.parent[row]
+        if len(self.children(above)) > 1:
+            self.ways[above] = row
+
+    def children(self, row: int) -> list[int]:
+        """A row's children in file order; the roots for NONE."""
+        index = self._session.index
+        return index.roots if row == NONE else index.children_in_file_order(row)
+
+    def next(self, row: int) -> int:
+        """Where the line through a row goes on; NONE at its end. For NONE: where it begins."""
+        children = self.children(row)
+        if len(children) < 2:
+            return children[0] if children else NONE
+        towards = self._session.tree.towards(row, self._session.leaf)
+        if towards != NONE:
+            return towards
+        way = self.ways.get(row, NONE)
+        return way if way in children else children[-1]
+
+    def onwards(self, row: int) -> Iterator[int]:
+        """The rest of the line behind a row."""
+        at = self.next(row)
+        while at != NONE:
+            yield at
+            at = self.next(at)
+
+    def end(self, row: int) -> int:
+        """The last row of the line through a row."""
+        for at in self.onwards(row):
+            row = at
+        return row
+
+    def leaving(self, row: int) -> list[int]:
+        """The children of a row with which its line does not go on."""
+        children = self.children(row)
+        if len(children) < 2:
+            return []
+        onwards = self.next(row)
+        return [child for child in children if child != onwards]
+
+    def start(self, row: int) -> int:
+        """The first row of the line a row is on: a root, or what leaves another line."""
+        index = self._session.index
+        while True:
+            row = index.only_child_top(row)
+            above = index.parent[row]
+            if above == NONE or self.next(above) != row:
+                return row
+            row = above

@@ -1,0 +1,156 @@
+"""The tree as people see it: rows, their levels, and how they change (UX: rows from the daemon)."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from pydantic import Field, StrictStr, model_validator
+
+from pisessiond.protocol.values import SizeSource
+from pisessiond.protocol.view_models import SessionParams, TreeFilter
+from pisessiond.protocol.wire import MAX_TREE_NODES, EntryId, WireModel
+
+RowKind: TypeAlias = Literal[
+    "user",
+    "answer",
+    "work",
+    "step",
+    "bash",
+    "note",
+    "compaction",
+    "summarised",
+    "branchSummary",
+    "alternative",
+    "group",
+    "ahead",
+    "here",
+    "meta",
+]
+RowFlag: TypeAlias = Literal[
+    "active",
+    "ahead",
+    "summarised",
+    "omitted",
+    "replaced",
+    "unsaved",
+    "problem",
+    "external",
+    "notInContext",
+]
+
+
+class RowCount(WireModel):
+    """How often a tool was called."""
+
+    name: str
+    """The tool."""
+    n: int
+    """How often."""
+
+
+class RowSize(WireModel):
+    """The context size if one stood at a row's last entry."""
+
+    tokens: int
+    """In tokens."""
+    percent: float | None
+    """Of the window; null when the window is unknown."""
+    source: SizeSource
+    """Measured by a provider, or estimated from characters."""
+    grade: Literal["ok", "warn", "high"]
+    """By the thresholds of the settings."""
+
+
+class Row(WireModel):
+    """One painted line, standing for one or more entries."""
+
+    id: str
+    """`e:` entry, `w:` first of the work, `b:` first of the branch, `g:` branch point,
+    `s:` compaction, `ahead`, `here`; it stays when the tree grows."""
+    kind: RowKind
+    """What it stands for."""
+    level: str | None
+    """The row it is inside; null: the main line."""
+    after: str | None
+    """The row of its level it stands behind; null: the first."""
+    entry: EntryId | None
+    """What acting on it means; of an alternative and of `ahead` its end. Null: before the first
+    entry."""
+    first: EntryId | None
+    """The first entry it stands for; null for `here`."""
+    last: EntryId | None
+    """The last entry it stands for; null for `here`."""
+    entries: int
+    """How many entries it stands for."""
+    title: str
+    """One plain line, at most 200 UTF-16 units."""
+    label: str | None
+    """The label of its entry; null without one."""
+    counts: list[RowCount]
+    """Tools, most used first; of work and steps."""
+    failed: int
+    """Failed steps in it."""
+    outcome: Literal["ok", "failed", "error", "aborted", "running"] | None
+    """How it ended; null where nothing can fail."""
+    time: str | None
+    """ISO 8601 of its last entry; null where there is none that can be read."""
+    duration: int | None
+    """Milliseconds from its first to its last entry; of work and turns only."""
+    tokens: int | None
+    """Its own size, estimated, in tokens; null until known."""
+    size: RowSize | None
+    """Null until known."""
+    rows: int
+    """Rows inside it; 0 where it cannot be opened."""
+    depth: int
+    """Levels it is away from the main line."""
+    fold: Literal["none", "closed", "open"]
+    """How it is at first."""
+    flags: list[RowFlag]
+    """States, none of which is told by colour alone."""
+    forks: list[str]
+    """Handles or paths of sessions forked here."""
+    by: str | None
+    """Who appended it, where that is known: a client's name, or `external`."""
+
+
+class RowsParams(SessionParams):
+    """One level of the rows, or the part of it around an entry."""
+
+    level: StrictStr | None = None
+    """The row whose inside is wanted; absent: the main line."""
+    around: EntryId | Literal["here"] | None = None
+    """An entry to be found: the answer is of its level, and `path` names those to open."""
+    after: StrictStr | None = None
+    """The stretch behind this row."""
+    before: StrictStr | None = None
+    """The stretch in front of this row."""
+    count: int = Field(default=200, ge=1, le=MAX_TREE_NODES, strict=True)
+    """At most so many rows."""
+    filter: TreeFilter = "default"
+    """Which rows there are."""
+
+    @model_validator(mode="after")
+    def _one_place(self) -> RowsParams:
+        if sum(value is not None for value in (self.around, self.after, self.before)) > 1:
+            raise ValueError("give at most one of around, after and before")
+        return self
+
+
+class RowsResult(WireModel):
+    """Rows of one level in their order."""
+
+    rev: int
+    """The revision they are of; a page of another one is merged by id."""
+    level: str | None
+    """The row they are inside; null: the main line."""
+    total: int
+    """Rows of the whole level."""
+    rows: list[Row]
+    """The stretch."""
+    before: str | None = None
+    """Goes on in front of here; absent at the beginning."""
+    after: str | None = None
+    """Goes on behind here; absent at the end."""
+    path: list[str] | None = None
+    """With `around`: the rows to open on the way, the outermost first."""
