@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pisessiond.models.config_values import Commands
-from pisessiond.models.keys import read_auth
+from pisessiond.models.config_values import Commands, UnrunCommands
+from pisessiond.models.keys import Stored, read_auth
 from pisessiond.models.known import KnownModels
-from pisessiond.models.pi_models import read_pi_models
+from pisessiond.models.pi_models import PiModels, read_pi_models
 from pisessiond.models.resolving import FileEndpoints
 from pisessiond.settings.config_file import ConfigFile
 from pisessiond.settings.files import CachedFile, with_tilde
@@ -27,6 +27,8 @@ class Setup:
     settings: FileSettings
     models: KnownModels
     endpoints: FileEndpoints
+    pi_models: CachedFile[PiModels]
+    auth: CachedFile[Mapping[str, Stored]]
 
 
 def read_setup(
@@ -36,6 +38,7 @@ def read_setup(
     *,
     config_file: str | None,
     cache_folder: str | None,
+    runs_commands: bool = True,
 ) -> Setup:
     """The settings, models and keys of an agent dir. Nothing is read before it is asked for.
 
@@ -45,10 +48,12 @@ def read_setup(
         environment: of this process; may hold keys.
         config_file: our own settings; None: nothing is set.
         cache_folder: where looked up facts are kept; None keeps them in memory.
+        runs_commands: False to look at what is set up without running key commands.
     """
     config = ConfigFile(config_file, with_tilde(config_file or "", home))
     models_path = f"{agent_dir}/models.json"
     models_shown = with_tilde(models_path, home)
+    auth = CachedFile(f"{agent_dir}/auth.json", read_auth)
     pi_models = CachedFile(models_path, lambda text: read_pi_models(text, models_shown))
     known = KnownModels(
         lambda: config.last.config.context.windows,
@@ -62,10 +67,12 @@ def read_setup(
         known,
         FileEndpoints(
             pi_models,
-            CachedFile(f"{agent_dir}/auth.json", read_auth),
+            auth,
             environment,
-            Commands(environment),
+            Commands(environment) if runs_commands else UnrunCommands(environment),
         ),
+        pi_models,
+        auth,
     )
 
 

@@ -38,8 +38,9 @@ LAYERS: Final[dict[str, tuple[str, ...]]] = {
     # The errors of summarizers belong to their contract.
     "server": ("server", "protocol", "service", "summarizers.base", "core"),
     "client": ("client", "protocol"),
-    "cli": ("cli", "client", "protocol", "app", "offline", "setup"),
+    "cli": ("cli", "client", "protocol", "app", "offline", "setup", "configuration"),
     "setup": ("setup", "models", "settings", "core"),
+    "configuration": ("configuration", "setup", "models", "settings", "core"),
     "app": (
         "app",
         "setup",

@@ -65,6 +65,7 @@ def examine() -> Iterator[Finding]:
         yield Finding("address", "trouble", str(error))
         return
     yield _agent_dir(place)
+    yield from _settings()
     try:
         check_place(place)
     except NoDaemon as error:
@@ -108,6 +109,17 @@ def _pi() -> Finding:
         return Finding("pi", "note", f"{program} does not say its version: {error}")
     version = (done.stdout.strip() or done.stderr.strip() or "?").splitlines()[0]
     return Finding("pi", "ok", f"{version} ({program})")
+
+
+def _settings() -> Iterator[Finding]:
+    from pisessiond.cli.config_commands import find_whose
+    from pisessiond.configuration import problems
+
+    found = problems(find_whose(None), os.getcwd())
+    for problem in found:
+        yield Finding("settings", "trouble", problem, "then look again with: pisessiond config")
+    if not found:
+        yield Finding("settings", "ok", "pi's and our own can be read")
 
 
 def _agent_dir(place: Place) -> Finding:

@@ -11,6 +11,7 @@ from pisessiond import __version__
 from pisessiond.cli import (
     act_commands,
     check_commands,
+    config_commands,
     daemon_commands,
     file_commands,
     local_commands,
@@ -56,6 +57,7 @@ for _command in (
     daemon_commands.status,
     daemon_commands.stop,
     daemon_commands.doctor,
+    config_commands.config,
     local_commands.socket_path,
     view_commands.list_sessions,
     search_commands.search,

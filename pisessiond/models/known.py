@@ -22,6 +22,8 @@ from pisessiond.models.pi_models import PiModels
 from pisessiond.settings.files import CachedFile, Unreadable
 
 log = logging.getLogger(__name__)
+# In a command, which has no log, a window that is unknown says enough.
+log.addHandler(logging.NullHandler())
 
 LOOKUP_SECONDS: Final = 20.0
 """A lookup takes a third of a second; on a busy machine many times that."""

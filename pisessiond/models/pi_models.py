@@ -118,6 +118,10 @@ class PiModels:
             )
         return known
 
+    def says_window(self, provider_id: str, model_id: str) -> bool:
+        """Whether the window of a model comes from here."""
+        return self.facts(provider_id, model_id, ModelFacts()).window is not None
+
     def is_complete(self, provider_id: str, model_id: str) -> bool:
         """Whether the file says all there is to know of a model."""
         facts = self.facts(provider_id, model_id, ModelFacts())

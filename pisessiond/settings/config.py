@@ -34,7 +34,7 @@ class Table(BaseModel):
 
 
 class DaemonTable(Table):
-    """The daemon itself. Read when it starts; flags of `serve` beat it."""
+    """The daemon itself. Options of `serve` beat it."""
 
     idle: Annotated[float, Field(ge=0, strict=True)] = 600.0
     """Seconds without clients and work after which the daemon ends; 0: never. A daemon at a socket
@@ -46,7 +46,7 @@ class DaemonTable(Table):
 
 
 class SessionsTable(Table):
-    """How sessions are written. Read when the daemon starts; flags of `serve` beat it."""
+    """How sessions are written. Options of `serve` beat it."""
 
     flush: Literal["first-assistant", "first-message", "immediate"] = "first-assistant"
     """When a new session's file appears."""

@@ -17,6 +17,8 @@ from pisessiond.settings.config import Config
 from pisessiond.settings.files import CachedFile, Unreadable, unreadable
 
 log = logging.getLogger(__name__)
+# A command that looks at settings has no log, and says itself what is wrong.
+log.addHandler(logging.NullHandler())
 
 DEFAULTS: Final = Config()
 
