@@ -152,6 +152,15 @@ def failure_of(
     return Failure(reason, sentence, is_transient=is_transient, wait=wait)
 
 
+def reason_of(body: Any, status: int | None) -> FailureReason:
+    """Why it failed, for whoever has sentences of their own."""
+    error = read_error(body)
+    reason = _reason(error, status)
+    if _is_transient(error, status, reason):
+        return _transient_reason(error, status)
+    return reason
+
+
 def _reason(error: ErrorText, status: int | None) -> FailureReason:
     words, message = error.words, error.message
     if words & _OVERFLOW_WORDS or status == 413:
@@ -217,5 +226,5 @@ def _auth_sentence(asked: Asked, status: int | None) -> str:
     if key is not None:
         return f"{asked.who} refused the key from {key.source}{code}. Look at the key there."
     if asked.endpoint.headers:
-        return f"{asked.who} refused the request{code}. Look at the headers in models.json."
+        return f"{asked.who} refused the request{code}. Look at the headers in its settings."
     return f"{asked.who} wants a key{code}, and none is set. Set one, or name another summarizer."

@@ -212,7 +212,9 @@ def _headers(asked: Asked, of_format: dict[str, str]) -> dict[str, str]:
             headers["authorization"] = f"Bearer {text}"
     for name, value in endpoint.headers.items():
         if not (_is_sendable(value) and name.isascii() and name.replace("-", "").isalnum()):
-            raise Failure("error", f"A header for {asked.who} cannot be sent. Look at models.json.")
+            raise Failure(
+                "error", f"A header for {asked.who} cannot be sent. Look at its settings."
+            )
         headers[name.lower()] = value.strip()
     return headers
 
@@ -240,7 +242,7 @@ def _host(name: str, base_url: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise Failure(
             "error",
-            f"The base URL of {name} is not one like https://host/path. Look at models.json.",
+            f"The base URL of {name} is not one like https://host/path. Look at its settings.",
         )
     return parts.netloc.rpartition("@")[2]
 

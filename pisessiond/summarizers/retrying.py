@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 
 import anyio
 
+from pisessiond.core.pi_settings import RetrySettings
 from pisessiond.summarizers.base import FailureReason
 
 T = TypeVar("T")
@@ -58,6 +59,16 @@ class RetryPolicy:
     """The longest wait that a server may ask for (`retry.provider.maxRetryDelayMs`), in seconds;
     infinity for no limit. Beyond it the failure is told at once."""
 
+    @classmethod
+    def of(cls, settings: RetrySettings) -> RetryPolicy:
+        """What pi's settings say."""
+        return cls(
+            retries=settings.max_retries if settings.enabled else 0,
+            base_delay=settings.base_delay_ms / 1000,
+            max_delay=settings.max_agent_delay_ms / 1000,
+            max_requested_delay=settings.max_retry_delay_ms / 1000 or math.inf,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Pacing:
@@ -82,7 +93,8 @@ async def with_retries(
         name: who is tried, for the log.
 
     Raises:
-        Failure: the last try failed, or one in a way that no other try would mend.
+        Failure: the last try failed, or one in a way that no other try would mend, or there is no
+            time left for the wait before the next.
     """
     tries = 0
     while True:
@@ -95,6 +107,11 @@ async def with_retries(
             if tries > policy.retries:
                 raise _told_in_full(failure, tries) from failure
             wait = _wait_before_next(failure, tries, policy, pacing)
+            now, deadline = anyio.current_time(), anyio.current_effective_deadline()
+            # What failed is told rather than that the time ran out over waiting. A deadline that
+            # is past is that of a scope which was cancelled.
+            if now < deadline <= now + wait:
+                raise _told_in_full(failure, tries) from failure
             _logger.info("%s failed (%s); again in %.1f s", name, failure.reason, wait)
         await pacing.sleep(wait)
 

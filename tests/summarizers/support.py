@@ -104,10 +104,12 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(api: Api, script: Script, **members: Any) -> AsyncIterator[Desk]:
+async def desk(
+    api: Api, script: Script, *, tls: bool = False, **members: Any
+) -> AsyncIterator[Desk]:
     """A summarizer before a server that does what the script says."""
     http = Http()
-    async with model_server(script) as server:
+    async with model_server(script, tls=tls) as server:
         try:
             yield Desk(api, server, http, **members)
         finally:

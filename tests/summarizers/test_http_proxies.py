@@ -1,5 +1,6 @@
 """Proxies of the environment and of the settings, and what a client costs before it is used."""
 
+import asyncio
 import logging
 import subprocess
 import sys
@@ -8,10 +9,11 @@ import time
 import anyio
 import pytest
 
+from pisessiond.models.endpoints import Api
 from pisessiond.summarizers.http import Http
-from tests.summarizers.support import KEY, desk
-from tests.support.model_replies import Reply, says
-from tests.support.model_server import model_server
+from tests.summarizers.support import APIS, KEY, desk
+from tests.support.model_replies import Reply, Stall, says
+from tests.support.model_server import CERTIFICATE, model_server
 
 pytestmark = pytest.mark.anyio
 
@@ -84,6 +86,37 @@ async def test_a_proxy_that_cannot_be_used_is_told(
         failure = await one.failure()
         assert failure.reason == "connection"
         assert ("settings" if given else "environment") in str(failure)
+
+
+@pytest.mark.parametrize("api", APIS)
+async def test_tls_is_spoken_with_whom_is_trusted(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with desk(api, says("Done."), tls=True) as one:
+        failure = await one.failure()
+        assert failure.reason == "connection"
+        assert "self-signed certificate" in str(failure)
+        assert one.server.requests == []
+        assert one.clock.sleeps == []
+        await one.http.aclose()
+        monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+        assert (await one.write()).text == "Done."
+
+
+async def test_a_cancelled_call_leaves_a_server_behind_tls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+    halting = says("Half of it", pieces=2).ended_after("Half", Stall())
+    async with desk("openai-completions", halting, tls=True) as one:
+        task = asyncio.create_task(one.write())
+        await one.server.until(1)
+        start = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert time.monotonic() - start < 0.5
+        assert await one.server.requests[0].until_gone() - start < 0.5
 
 
 async def test_certificates_that_are_not_there_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

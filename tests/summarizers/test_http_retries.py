@@ -3,8 +3,10 @@
 import email.utils
 import math
 
+import anyio
 import pytest
 
+from pisessiond.core.pi_settings import RetrySettings
 from pisessiond.models.endpoints import Api
 from pisessiond.summarizers.http import Limits
 from pisessiond.summarizers.retrying import (
@@ -91,6 +93,7 @@ async def test_a_wait_that_is_too_long_is_told_at_once(api: Api) -> None:
         assert "50 minutes" in str(failure)
         assert len(one.server.requests) == 1
         one.policy = RetryPolicy(retries=1, max_requested_delay=math.inf)
+        one.limits = Limits(whole=None)
         await one.failure()
         assert one.clock.sleeps == [3000]
 
@@ -186,11 +189,21 @@ async def test_the_whole_call_has_a_limit_however_lively_it_is(api: Api) -> None
         await one.server.requests[0].until_gone()
 
 
-async def test_waits_count_to_the_whole() -> None:
-    async with desk("openai-completions", BUSY, limits=Limits(whole=0.3)) as one:
+async def test_a_wait_that_the_whole_call_has_no_time_for_is_not_begun() -> None:
+    async with desk("openai-completions", BUSY, limits=Limits(whole=1.5)) as one:
         one.real_time = True
-        assert (await one.failure()).reason == "timeout"
-        assert len(one.server.requests) == 1
+        start = anyio.current_time()
+        failure = await one.failure()
+        assert failure.reason == "overloaded"
+        assert "tried once" in str(failure)
+        assert anyio.current_time() - start < 1
+
+
+def test_the_policy_is_what_pis_settings_say() -> None:
+    assert RetryPolicy.of(RetrySettings()) == RetryPolicy()
+    assert RetryPolicy.of(RetrySettings(enabled=False)).retries == 0
+    unlike = RetrySettings(True, 7, 500, 9_000, 0)
+    assert RetryPolicy.of(unlike) == RetryPolicy(7, 0.5, 9.0, math.inf)
 
 
 async def test_what_is_no_http_is_not_tried_again() -> None:

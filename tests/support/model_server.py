@@ -16,16 +16,21 @@ import asyncio
 import contextlib
 import json
 import socket
+import ssl
 import struct
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from tests.support.model_replies import Cut, Pause, Reply, Stall, json_reply
 
 Json = dict[str, Any]
+
+CERTIFICATE: Final = Path(__file__).with_name("loopback.pem")
+"""Its own issuer, good for 127.0.0.1 until 2126, and its key; made with openssl for tests alone."""
 
 PATIENCE: Final = 20.0
 """Seconds after which what a test waits for counts as missing."""
@@ -71,20 +76,21 @@ Script = Callable[[Request], Reply] | Sequence[Reply] | Reply
 class ModelServer:
     """A running server."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, *, tls: bool = False) -> None:
         self.script = script
         """May be exchanged while it runs."""
         self.requests: list[Request] = []
         self.connections = 0
         """How many were made so far, also those that asked nothing."""
         self.port = 0
+        self.tls = tls
         self._news = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def url(self) -> str:
         """The base URL of Anthropic's format; OpenAI's is `openai_url`."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
     @property
     def openai_url(self) -> str:
@@ -208,10 +214,21 @@ async def _speak(reply: Reply, writer: asyncio.StreamWriter) -> None:
 
 
 @contextlib.asynccontextmanager
-async def model_server(script: Script) -> AsyncIterator[ModelServer]:
-    """A server on a free port of loopback, in the running loop."""
-    server = ModelServer(script)
-    listening = await asyncio.start_server(server.connected, "127.0.0.1", 0, limit=1 << 24)
+async def model_server(script: Script, *, tls: bool = False) -> AsyncIterator[ModelServer]:
+    """A server on a free port of loopback, in the running loop.
+
+    Args:
+        script: what it answers.
+        tls: whether it speaks TLS, with the certificate at `CERTIFICATE`.
+    """
+    server = ModelServer(script, tls=tls)
+    context = None
+    if tls:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(CERTIFICATE)
+    listening = await asyncio.start_server(
+        server.connected, "127.0.0.1", 0, limit=1 << 24, ssl=context
+    )
     server.port = listening.sockets[0].getsockname()[1]
     try:
         yield server
