@@ -57,8 +57,10 @@ class AutomaticCompaction:
         # Weakly, as it is the session's own: what leaves memory is freed at once.
         self._weak = weakref.ref(session)
         self._drafts = drafts
-        self._is_at_work = False
+        self.is_at_work = False
+        """Whether it looks or compacts."""
         self._look_again = False
+        """A turn has ended while it was looked."""
         self._failures = 0
         self._tried_with: FolderSettings | None = None
         """The settings at the last failure."""
@@ -69,10 +71,10 @@ class AutomaticCompaction:
         if not ends_turn(act):
             return
         session = self._weak()
-        if self._is_at_work:
+        if self.is_at_work:
             self._look_again = True
         elif session is not None:
-            self._is_at_work = True
+            self.is_at_work = True
             session.start_soon(self._work)
 
     def worked(self) -> None:
@@ -82,39 +84,40 @@ class AutomaticCompaction:
 
     async def _work(self) -> None:
         try:
-            self._look_again = True
-            while self._look_again:
+            has_tried, self._look_again = False, True
+            while self._look_again and not has_tried:
                 self._look_again = False
                 session = self._weak()
-                if session is not None:
-                    await self._look(session)
+                has_tried = session is not None and await self._look(session)
         except Exception as error:  # noqa: BLE001 - the session's other tasks must go on
             logger.error("an automatic compaction failed: %s", type(error).__name__)
         finally:
-            self._is_at_work = False
+            self.is_at_work = False
 
-    async def _look(self, session: SessionActs) -> None:
+    async def _look(self, session: SessionActs) -> bool:
+        """Compact if that is called for; whether it was tried."""
         settings = await read_settings(session)
         if settings.problem is not None or not settings.compacts_automatically:
-            return
+            return False
         if settings != self._tried_with:
             self.worked()
         if self._failures >= FAILURES_AT_MOST:
-            return
+            return False
         try:
             is_called_for = await self._is_called_for(session, settings)
         except (NothingToCompact, CannotShrink):
             # Nobody was asked yet, and another turn may change it.
-            return
+            return False
         if not is_called_for:
-            return
+            return False
         try:
             await self._compact(session)
         except Busy:
-            return
+            return False
         except (SessionError, ServiceError, SummaryFailed, NoSummarizer):
             self._tried_with = settings
             self._failures += 1
+        return True
 
     async def _is_called_for(self, session: SessionActs, settings: FolderSettings) -> bool:
         await session.look()

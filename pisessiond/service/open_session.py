@@ -9,7 +9,6 @@ from typing import Literal
 from msgspec import UNSET, UnsetType
 
 from pisessiond.core.flush import FlushRule
-from pisessiond.core.index import NONE
 from pisessiond.core.lines import EntryId
 from pisessiond.core.problems import Problem
 from pisessiond.core.session import Session
@@ -31,10 +30,11 @@ from pisessiond.service.forking import Nursery
 from pisessiond.service.held_session import Surroundings
 from pisessiond.service.loading import Loaded
 from pisessiond.service.moving import Move
-from pisessiond.service.nodes import make_nodes, make_size
+from pisessiond.service.nodes import make_nodes
 from pisessiond.service.operations import Report
 from pisessiond.service.session_acts import BaseLeaf, SessionActs
 from pisessiond.service.session_queue import Act
+from pisessiond.service.size_questions import sizes_at
 from pisessiond.service.summarising import Wishes, model_at
 from pisessiond.service.types import (
     REPAIR,
@@ -68,10 +68,10 @@ class OpenSession(SessionActs):
     def __init__(self, handle: str, loaded: Loaded, flush: FlushRule, clock: Surroundings) -> None:
         super().__init__(handle, loaded, flush, clock)
         self._drafts = Drafts()
-        self._automatic = AutomaticCompaction(self, self._drafts)
+        self.automatic = AutomaticCompaction(self, self._drafts)
 
     def stored(self, act: Act) -> None:
-        self._automatic.stored(act)
+        self.automatic.stored(act)
 
     # Compactions and moves ---------------------------------------------------------------------
 
@@ -94,7 +94,7 @@ class OpenSession(SessionActs):
         wishes = Wishes(instructions, summarizer=summarizer)
         asker = Asker(origin, base_leaf, report=report)
         done = await compacting.compact(self, self._drafts, given, wishes, asker)
-        self._automatic.worked()
+        self.automatic.worked()
         return done
 
     async def draft_compaction(
@@ -151,7 +151,7 @@ class OpenSession(SessionActs):
         asker = Asker(origin, base_leaf, report=report)
         done = await moving.navigate(self, move, wishes, asker, preview)
         if wishes is not None and done.summary_entry is not None:
-            self._automatic.worked()
+            self.automatic.worked()
         return done
 
     def cancel_operation(self, operation_id: str | None, *, by: str) -> Progress | None:
@@ -316,22 +316,36 @@ class OpenSession(SessionActs):
             lambda s: reading.context_page(s, self.rev, s.row_of(end), limit=limit, cursor=cursor)
         )
 
-    async def context_size(self) -> ContextSize:
-        """The context size at the leaf, as soon as it is known."""
-        session = await self.sized()
-        return await self._size(session, session.leaf)
+    async def context_size(self, *, window: int | None = None) -> ContextSize:
+        """The context size at the leaf, as soon as it is known.
 
-    async def context_sizes(self, entries: Sequence[EntryId]) -> dict[EntryId, ContextSize]:
-        """The context size at each of these entries."""
+        Args:
+            window: the context window to count by, in tokens; None: that of the model.
+        """
         session = await self.sized()
-        return {entry: await self._size(session, session.row_of(entry)) for entry in entries}
+        known = await self.sizing.whole(window)
+        return known or (await sizes_at(self, session, [session.leaf], window))[session.leaf]
+
+    async def context_sizes(
+        self, entries: Sequence[EntryId], *, window: int | None = None
+    ) -> dict[EntryId, ContextSize]:
+        """The context size at each of these entries; see `context_size`.
+
+        Raises:
+            EntryNotFound: one of them is not there.
+        """
+        session = await self.sized()
+        rows = {entry: session.row_of(entry) for entry in entries}
+        sizes = await sizes_at(self, session, rows.values(), window)
+        return {entry: sizes[row] for entry, row in rows.items()}
+
+    async def refresh_settings(self) -> None:
+        """Look at the settings and at what is known of the model again, and tell what changed."""
+        await self.sizing.refresh()
+        self.sizing.tell_if_other()
 
     async def _size(self, session: Session, row: int) -> ContextSize:
-        state = session.index.state_at(row)
-        if state.edit == NONE:
-            return make_size(session, row)
-        # The targets of context edits have to be read the first time.
-        return await self.ask(lambda _: make_size(session, row))
+        return (await sizes_at(self, session, [row]))[row]
 
     async def stats(self) -> Stats:
         """Totals of the active branch and of the whole file."""

@@ -12,7 +12,9 @@ from pisessiond.core.compaction import CompactionSettings
 from pisessiond.core.pi_settings import CompactionTable
 from pisessiond.core.summary_task import SummaryTask
 from pisessiond.models.base import UNKNOWN, ModelFacts, ModelName
+from pisessiond.service.open_session import OpenSession
 from pisessiond.service.settings import FolderSettings
+from pisessiond.service.types import Absent
 from pisessiond.summarizers.base import (
     Choice,
     Lend,
@@ -21,7 +23,7 @@ from pisessiond.summarizers.base import (
     SummaryFailed,
     Written,
 )
-from tests.support.service import Entry, HandClock, answer, entry, user
+from tests.support.service import Entry, HandClock, Listener, answer, entry, user
 
 MODEL = ModelName("demo", "demo-1")
 
@@ -253,7 +255,48 @@ class Running:
             await self._over.wait()
         return self.outcome
 
+    def let_through(self) -> None:
+        """Let the summary come."""
+        self._gate.open()
+
     async def finish(self) -> Any:
         """Let the summary come, and wait until it is over."""
-        self._gate.open()
+        self.let_through()
         return await self.over()
+
+
+class Voice(Listener):
+    """A client that has the session open and has a word in what is done to it."""
+
+    def __init__(self, session: OpenSession, name: str = "nvim", **answers: Any) -> None:
+        """
+        Args:
+            session: what it has open.
+            name: for people; it is also the client's id.
+            answers: by the last part of the method: what it answers, or an exception.
+        """
+        self.name = name
+        self.client_id = name
+        self.answers = answers
+        self.asked: list[tuple[str, dict[str, Any], float]] = []
+        self.is_silent = False
+        """Whether it says nothing until its time is over."""
+        self.time = anyio.Event()
+        """Set when its time is over."""
+        self.was_asked = anyio.Event()
+        super().__init__(session)
+
+    def offers(self, method: str) -> bool:
+        return method.partition("/")[2] in self.answers
+
+    async def ask(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
+        self.asked.append((method, params, seconds))
+        self.was_asked.set()
+        await anyio.lowlevel.checkpoint()
+        if self.is_silent:
+            await self.time.wait()
+            raise Absent(method)
+        answer = self.answers[method.partition("/")[2]]
+        if isinstance(answer, Exception):
+            raise answer
+        return dict(answer)
