@@ -114,6 +114,15 @@ class Row(WireModel):
     """Who appended it, where that is known: a client's name, or `external`."""
 
 
+class RowsWish(WireModel):
+    """That rows are wanted, at `session/open`."""
+
+    filter: TreeFilter = "default"
+    """Which rows there are."""
+    count: int = Field(default=200, ge=1, le=MAX_TREE_NODES, strict=True)
+    """At most so many of the main line around `here` come with the answer."""
+
+
 class RowsParams(SessionParams):
     """One level of the rows, or the part of it around an entry."""
 

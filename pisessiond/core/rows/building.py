@@ -15,7 +15,7 @@ from pisessiond.core.preview import clean_line
 from pisessiond.core.projection import Entry
 from pisessiond.core.rows.cutting import Segment, has_row
 from pisessiond.core.rows.levels import Tree
-from pisessiond.core.rows.row import TITLE, Fold, Outcome, Row, RowSize
+from pisessiond.core.rows.row import TITLE, Fold, Grade, Outcome, Row, RowSize, Source
 from pisessiond.core.rows.shapes import ABORTED, ERROR, FAILED
 from pisessiond.core.sizes import first_kept_row
 from pisessiond.core.titles import call_title, calls_of, title
@@ -36,6 +36,10 @@ class Known:
     """By entry, the sessions forked there."""
     by: Callable[[int], str | None] = lambda _row: None
     """Who appended a row, where that is known."""
+    window: int | None = None
+    """The context window in tokens; None when unknown."""
+    grade: Callable[[float | None], Grade] = lambda _percent: "ok"
+    """How full a percentage of the window is."""
     edited: Mapping[int, bool] = field(default_factory=dict)
     """By row edited at the leaf, whether it is left out of the context (else replaced)."""
 
@@ -257,7 +261,10 @@ class Builder:
         if not session.sizes.is_complete:
             return None
         size = session.size_at(segment.last)
-        return RowSize(size.tokens, "estimated" if size.measured is None else "measured")
+        source: Source = "estimated" if size.measured is None else "measured"
+        window = self.known.window
+        percent = None if window is None else size.tokens * 100 / window
+        return RowSize(size.tokens, source, percent, self.known.grade(percent))
 
     def _fold(self, segment: Segment) -> Fold:
         return "closed" if segment.kind in _OPENED and segment.rows else "none"
@@ -280,7 +287,7 @@ class Builder:
 
     def _place_flags(self, segment: Segment) -> tuple[str, ...]:
         session, index = self.tree.session, self.tree.session.index
-        leaf, last = session.leaf, segment.last
+        leaf, last = self.tree.leaf, segment.last
         if index.is_ancestor(last, leaf):
             compaction = index.state_at(leaf).compaction
             if compaction != NONE:
@@ -294,7 +301,7 @@ class Builder:
         return ("ahead",) if is_ahead else _NO_FLAGS
 
     def _is_ahead(self, row: int) -> bool:
-        lines, leaf = self.tree.lines, self.tree.session.leaf
+        lines, leaf = self.tree.lines, self.tree.leaf
         if leaf != NONE and not self.tree.session.index.is_ancestor(leaf, row):
             return False
         return lines.start(row) == lines.next(NONE)

@@ -42,6 +42,11 @@ class Tree:
     lines: Lines
     filter: Filter
 
+    @property
+    def leaf(self) -> int:
+        """The row one stands at; NONE before the first entry."""
+        return self.lines.leaf
+
     # Names -------------------------------------------------------------------------------------
 
     def id_of(self, segment: Segment) -> str:
@@ -107,7 +112,7 @@ class Tree:
         """The main line up to the leaf, in a cutter that can be fed on."""
         session = self.session
         cutter = Cutter(session, self.shapes, self.filter)
-        leaf = session.leaf
+        leaf = self.leaf
         if self.filter == "labeled-only":
             self._place_labelled(cutter)
             return cutter
@@ -125,11 +130,11 @@ class Tree:
 
     def here(self) -> Segment:
         """The row that says where one stands."""
-        leaf = self.session.leaf
+        leaf = self.leaf
         return Segment("here", leaf, leaf, leaf, entries=0)
 
     def _behind_leaf(self) -> list[Segment]:
-        leaf = self.session.leaf
+        leaf = self.leaf
         found: list[Segment] = []
         line = list(self.lines.onwards(leaf))
         if line and self._has_rows(line[0]):
@@ -149,7 +154,7 @@ class Tree:
 
     def _ahead_level(self) -> list[Segment]:
         cutter = Cutter(self.session, self.shapes, self.filter)
-        self._feed(cutter, self.lines.onwards(self.session.leaf))
+        self._feed(cutter, self.lines.onwards(self.leaf))
         cutter.end_run()
         return cutter.segments
 
@@ -173,7 +178,7 @@ class Tree:
             cutter.feed(row)
             if cutter.segments or not cutter.open_segments():
                 break
-            if row == self.session.leaf or self._alternatives(row):
+            if row == self.leaf or self._alternatives(row):
                 break
         inside = cutter.open_inside()
         if cutter.segments:
@@ -238,7 +243,7 @@ class Tree:
         )
 
     def _feed(self, cutter: Cutter, line: Iterable[int]) -> None:
-        leaf, count = self.session.leaf, self.session.index.child_count
+        leaf, count = self.leaf, self.session.index.child_count
         for row in line:
             cutter.feed(row)
             # What leaves at the leaf stands behind `here` and what is ahead.
@@ -327,10 +332,10 @@ class Tree:
         found |= {
             row
             for row in range(len(index))
-            if index.kind[row] == kinds.COMPACTION and index.is_ancestor(row, session.leaf)
+            if index.kind[row] == kinds.COMPACTION and index.is_ancestor(row, self.leaf)
         }
-        above = sorted(row for row in found if row <= session.leaf)
-        below = sorted(row for row in found if row > session.leaf)
+        above = sorted(row for row in found if row <= self.leaf)
+        below = sorted(row for row in found if row > self.leaf)
         for rows, last in ((above, self.here()), (below, None)):
             every = Cutter(session, self.shapes, "all")
             for row in rows:

@@ -8,18 +8,14 @@ from pisessiond.core.index import NONE
 from pisessiond.core.session import Session
 
 
-class Lines:
-    """The lines of one session. `ways` remembers where one last came from at each branch point."""
+class Ways:
+    """Where one last came from at each branch point of a session."""
 
     def __init__(self, session: Session) -> None:
         """Everything is as a file tells it: one came by the branch with the newest entry."""
-        self._session = session
-        self.ways: dict[int, int] = {}
-        """By branch point (NONE: the roots), the child of the way last taken."""
-        self._learn_newest()
-
-    def _learn_newest(self) -> None:
-        index = self._session.index
+        self._index = session.index
+        self._way: dict[int, int] = {}
+        index = session.index
         parent = index.parent
         newest = list(range(len(index)))
         for row in reversed(index.in_order()):
@@ -28,24 +24,39 @@ class Lines:
                 newest[above] = newest[row]
         for row in index.in_order():
             if index.child_count(row) > 1:
-                self.ways[row] = max(index.children_in_file_order(row), key=newest.__getitem__)
+                children = index.children_in_file_order(row)
+                self._way[row] = max(children, key=newest.__getitem__)
         if len(index.roots) > 1:
-            self.ways[NONE] = max(index.roots, key=newest.__getitem__)
+            self._way[NONE] = max(index.roots, key=newest.__getitem__)
 
-    def came(self, row: int) -> None:
-        """Remember the way to a row, for when one leaves it."""
-        index = self._session.index
+    def at(self, row: int) -> int:
+        """The child of the way last taken from a branch point (NONE: the root); NONE if unknown."""
+        return self._way.get(row, NONE)
+
+    def left(self, row: int) -> None:
+        """Remember the way to a row, which one is about to leave."""
         while row != NONE:
-            row = index.only_child_top(row)
-            above = index.parent[row]
-            self.ways[above] = row
+            row = self._index.only_child_top(row)
+            above = self._index.parent[row]
+            self._way[above] = row
             row = above
 
     def appended(self, row: int) -> None:
         """Remember the last step to a row that was added; the steps above it are known."""
-        above = self._session.index.parent[row]
-        if len(self.children(above)) > 1:
-            self.ways[above] = row
+        above = self._index.parent[row]
+        siblings = self._index.roots if above == NONE else None
+        if len(siblings) > 1 if siblings is not None else self._index.child_count(above) > 1:
+            self._way[above] = row
+
+
+class Lines:
+    """The lines of a session as it stands at one leaf."""
+
+    def __init__(self, session: Session, ways: Ways, leaf: int) -> None:
+        self._session = session
+        self._ways = ways
+        self.leaf = leaf
+        """The row one stands at; NONE before the first entry."""
 
     def children(self, row: int) -> list[int]:
         """A row's children in file order; the roots for NONE."""
@@ -57,10 +68,10 @@ class Lines:
         children = self.children(row)
         if len(children) < 2:
             return children[0] if children else NONE
-        towards = self._session.tree.towards(row, self._session.leaf)
+        towards = self._session.tree.towards(row, self.leaf)
         if towards != NONE:
             return towards
-        way = self.ways.get(row, NONE)
+        way = self._ways.at(row)
         return way if way in children else children[-1]
 
     def onwards(self, row: int) -> Iterator[int]:

@@ -70,7 +70,7 @@ def _is_main(tree: Tree, start: int) -> bool:
 def _inside_of_line(tree: Tree, row: int) -> str | None:
     """The summarised part or the part ahead that an entry of a line is in."""
     session = tree.session
-    index, leaf = session.index, session.leaf
+    index, leaf = session.index, tree.leaf
     start = tree.lines.start(row)
     if _is_main(tree, start):
         if row != leaf and (leaf == NONE or index.is_ancestor(leaf, row)):

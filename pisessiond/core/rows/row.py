@@ -32,6 +32,8 @@ FILTERS: Final[tuple[Filter, ...]] = (
     "all",
 )
 Outcome: TypeAlias = Literal["ok", "failed", "error", "aborted", "running"]
+Source: TypeAlias = Literal["measured", "estimated"]
+Grade: TypeAlias = Literal["ok", "warn", "high"]
 Fold: TypeAlias = Literal["none", "closed", "open"]
 
 TITLE: Final = 200
@@ -43,7 +45,10 @@ class RowSize:
     """The context size if one stood at a row's last entry, in tokens."""
 
     tokens: int
-    source: Literal["measured", "estimated"]
+    source: Source
+    percent: float | None = None
+    """Of the window; None when the window is unknown."""
+    grade: Grade = "ok"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +78,26 @@ class Row:
     flags: tuple[str, ...] = ()
     forks: tuple[str, ...] = ()
     by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RowsChange:
+    """How rows have changed; applying it twice changes nothing."""
+
+    upsert: tuple[Row, ...] = ()
+    """New or changed ones, whole; each stands behind its `after`."""
+    gone: tuple[str, ...] = ()
+    stale: tuple[str | None, ...] = ()
+    """Levels to be asked for again, and with them whatever is open inside; None: the main line."""
+
+    def then(self, later: RowsChange) -> RowsChange:
+        """Both, one after the other, as one."""
+        upserts = {row.id: row for row in self.upsert if row.id not in later.gone}
+        for row in later.upsert:
+            upserts.pop(row.id, None)
+            upserts[row.id] = row
+        gone = dict.fromkeys((*self.gone, *later.gone))
+        stale = dict.fromkeys((*self.stale, *later.stale))
+        return RowsChange(
+            tuple(upserts.values()), tuple(one for one in gone if one not in upserts), tuple(stale)
+        )
