@@ -37,7 +37,8 @@ A key that is not listed here, or a value that means nothing, is an error: `pise
 before (at its start: with the defaults) and says so in its log.
 
 Options of `pisessiond serve` beat the file. The tables `[daemon]` and `[sessions]` are read when
-the daemon starts; all others are looked at whenever they are needed, so that a change counts at once.
+the daemon starts; all others are looked at whenever they are needed, so that a change counts
+at once.
 
 ```toml
 [context]
@@ -66,19 +67,19 @@ _PI = """\
 ## pi's: `settings.json`
 
 Read as pi 1.6.0 reads them: `settings.json` in the agent dir, and over it `.pi/settings.json` in
-the folder a session belongs to. Objects are merged member by member, anything else replaces what stands
-below it. It is JSON without comments. A value that means nothing is an error that names file and
-key; until it is corrected nothing is compacted with settings of which part is unknown.
+the folder a session belongs to. Objects are merged member by member, anything else replaces what
+stands below it. It is JSON without comments. A value that means nothing is an error that names
+file and key; until it is corrected nothing is compacted with settings of which part is unknown.
 
 | key | default | from a project too | what it does here |
 |---|---|---|---|
-| `compaction.enabled` | `true` | yes | Whether compactions may start by themselves; here only with \
-our own `compaction.automatic` as well. |
+| `compaction.enabled` | `true` | yes | Whether compactions may start by themselves; here only \
+with our own `compaction.automatic` as well. |
 | `compaction.reserveTokens` | `16384` | yes | Room left in the window; a compaction is due \
 when less is left. |
 | `compaction.keepRecentTokens` | `20000` | yes | How much of the newest part a compaction keeps. |
-| `compaction.modelOverrides` | `{}` | yes | The two numbers by exact `"provider/model"`, upper and \
-lower case told apart; each falls back on the ordinary one. |
+| `compaction.modelOverrides` | `{}` | yes | The two numbers by exact `"provider/model"`, upper \
+and lower case told apart; each falls back on the ordinary one. |
 | `branchSummary.reserveTokens` | `16384` | yes | Room left in the window when a branch is \
 summarised. |
 | `branchSummary.skipPrompt` | `false` | yes | Clients are told not to ask whether to summarise. |
