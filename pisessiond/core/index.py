@@ -237,6 +237,8 @@ class Index:
                 self.flaws.append(Flaw("cycle" if parent_id == head.id else "orphan", row))
         self.row_of[head.id] = row
         self._add(head, parent, at, length, line)
+        if self.order is not None:
+            self.order.append(row)
         if head.kind == kinds.CONTEXT_EDIT:
             self._check_edit(row)
         return row
