@@ -79,7 +79,7 @@ class Sizes:
     def extend(self, sized: Iterable[Own]) -> None:
         """Take in the own sizes of the next rows in file order."""
         index = self.index
-        if index.order is not None and not self.is_complete:
+        if index.order is not None and not self._total:
             for own in sized:
                 self._keep(own)
             if self.known == len(index):
