@@ -7,18 +7,14 @@ from itertools import islice
 from typing import Literal
 
 from pisessiond.core import kinds
-from pisessiond.core.compaction import CompactionPreparation, CompactionSettings
-from pisessiond.core.file_operations import compute_file_lists
 from pisessiond.core.index import NONE
 from pisessiond.core.lines import EntryId
 from pisessiond.core.projection import Entry, Message, entry_messages
 from pisessiond.core.session import Session
-from pisessiond.core.tokens import estimate_tokens
 from pisessiond.core.totals import Tally, Totals, tally
 from pisessiond.service.errors import InvalidRequest
 from pisessiond.service.nodes import FILTERS, count_shown, is_shown, make_node
 from pisessiond.service.types import (
-    CompactionPreview,
     ContextPage,
     EntriesPage,
     ModelTotals,
@@ -236,61 +232,6 @@ def _why_silent(entry: Entry) -> Omitted:
     if entry.get("type") == "compaction":
         return "compacted"
     return "edited" if entry_messages(entry) else "noMessage"
-
-
-# Compaction
-
-
-def prepared(session: Session, row: int) -> CompactionPreparation:
-    """What compacting at a row would do, with pi's default settings.
-
-    Raises:
-        NothingToCompact: there is nothing to summarise.
-    """
-    return session.prepare_compaction(row, CompactionSettings())
-
-
-def compaction_preview(session: Session, row: int) -> CompactionPreview:
-    """The same in ids and figures, for a person to look at before acting."""
-    projection = session.projection(row)
-    preparation = session.prepare_compaction(row, CompactionSettings(), projection)
-    files = compute_file_lists(preparation.file_operations)
-    kept = preparation.kept_entry_ids
-    kept_rows = {session.row_of(entry_id) for entry_id in kept}
-    kept_tokens = sum(
-        estimate_tokens(message)
-        for item in projection.entries
-        if session.row_of(item.entry["id"]) in kept_rows and item.entry.get("type") != "compaction"
-        for message in item.messages
-        if message.get("role") != "system"
-    )
-    prefix = _prefix_ids(preparation, session)
-    whole = preparation.summarized_entry_ids
-    return CompactionPreview(
-        first_kept=preparation.first_kept_entry_id,
-        is_split_turn=preparation.is_split_turn,
-        summarised=tuple(whole),
-        turn_prefix=prefix,
-        kept=tuple(kept),
-        tokens_before=preparation.tokens_before,
-        tokens_kept=kept_tokens + preparation.system.tokens,
-        previous_summary=preparation.previous_summary is not None,
-        read_files=files.read_files,
-        modified_files=files.modified_files,
-    )
-
-
-def _prefix_ids(preparation: CompactionPreparation, session: Session) -> tuple[EntryId, ...]:
-    """The entries of a split turn's beginning: the last summarised ones that give its messages."""
-    left = len(preparation.turn_prefix_messages)
-    ids: list[EntryId] = []
-    for entry_id in reversed(preparation.summarized_entry_ids):
-        if left <= 0:
-            break
-        ids.append(entry_id)
-        if session.index.kind[session.row_of(entry_id)] in kinds.GIVES_MESSAGE - {kinds.SYSTEM}:
-            left -= 1
-    return tuple(reversed(ids))
 
 
 # Totals
