@@ -146,15 +146,16 @@ class Composition:
     def go_on(self, row: int) -> bool:
         """Count a child of the row it stands at, in constant time; False where that cannot be done.
 
-        Then it stands where it stood, and has to be counted anew: below a compaction, and in files
-        whose sizes are walked. The bodies that a context edit needs must be at hand.
+        Then it stands where it stood, and has to be counted anew: below a compaction, where an
+        edit was not sized yet, and in files whose sizes are walked.
         """
         sizes = self._sizes
         kind = sizes.index.kind[row]
         if kind == kinds.COMPACTION or is_walked(sizes, row) or self._system is not None:
             return False
         if kind == kinds.CONTEXT_EDIT:
-            self._edit(row)
+            if not self._edit(row):
+                return False
         elif kind in _PART_OF_KIND:
             tokens = self._add_own(row)
             if tokens:
@@ -162,11 +163,13 @@ class Composition:
         self.row = row
         return True
 
-    def _edit(self, edit: int) -> None:
+    def _edit(self, edit: int) -> bool:
         index, sizes = self._sizes.index, self._sizes
         target = index.find(index.notes.get(edit))
         if target is None or index.depth[target] < self._floor:
-            return
+            return True
+        if not sizes.knows_edited(target, edit):
+            return False
         after = sizes.edited(target, edit)
         if target in self._edits:
             before = self._add(sizes.edited(target, self._edits[target]), -1)
@@ -180,6 +183,22 @@ class Composition:
         tokens = self._add(after)
         if tokens:
             self._rank(tokens, target)
+        return True
+
+    def reach(self, row: int, at_most: int) -> bool:
+        """Go on to a row so many below at most; False where that cannot be done.
+
+        It may then stand in between.
+        """
+        index = self._sizes.index
+        above = index.depth[self.row] if self.row != NONE else -1
+        if row == NONE or not 0 <= index.depth[row] - above <= at_most:
+            return row == self.row
+        way = []
+        while row not in (self.row, NONE) and index.depth[row] > above:
+            way.append(row)
+            row = index.parent[row]
+        return row == self.row and all(map(self.go_on, reversed(way)))
 
     def _rank(self, tokens: int, row: int) -> None:
         """Put a row among the largest, if it belongs there.

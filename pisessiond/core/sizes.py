@@ -194,6 +194,10 @@ class Sizes:
         measured = self._measured[usage_row] + after
         return Size(measured, estimated, measured, usage_row)
 
+    def newest_answer(self, row: int) -> int:
+        """The newest measured answer on the branch, whatever came after it; NONE without one."""
+        return self._usage[row] if row != NONE else NONE
+
     def is_instant(self, row: int) -> bool:
         """Whether `at(row)` needs no body: no edit is on the branch, or it was asked before."""
         if row == NONE:
@@ -262,6 +266,10 @@ class Sizes:
             known = message_parts(messages[0]) if messages else {}
             self._edited[target, edit] = known
         return known
+
+    def knows_edited(self, target: int, edit: int) -> bool:
+        """Whether `edited` needs nothing read."""
+        return (target, edit) in self._edited
 
     def read(self, row: int) -> Entry:
         """A row's body, for the sizes of files that have to be walked."""

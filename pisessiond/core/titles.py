@@ -36,12 +36,12 @@ _SIGNS_ONLY = re.compile(r"^[\s#>*+\-_=|:~`.]*$")
 _EMPHASIS = re.compile(r"(\*\*|__|``?)(?=\S)(.+?)(?<=\S)\1")
 
 
-def title(entry: Entry, call: Any = None, limit: int = LIMIT) -> str:
+def title(entry: Entry, call: str = "", limit: int = LIMIT) -> str:
     """The line for an entry.
 
     Args:
         entry: its body.
-        call: of a tool result, the block of the call it answers (`find_call`); None when unknown.
+        call: of a tool result, the title of the call it answers (`call_title`); "" when unknown.
         limit: UTF-16 code units at most.
     """
     kind = entry.get("type")
@@ -139,14 +139,6 @@ def _is_count(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def find_call(entry: Entry, call_id: Any) -> dict[str, Any] | None:
-    """The block of an answer that calls a tool under this id; None when it has none."""
-    for block in calls_of(entry):
-        if block.get("id") == call_id:
-            return block
-    return None
-
-
 def calls_of(entry: Entry) -> list[dict[str, Any]]:
     """The tool calls of an answer, as they stand there."""
     message = entry.get("message")
@@ -155,11 +147,11 @@ def calls_of(entry: Entry) -> list[dict[str, Any]]:
     return [one for one in blocks if isinstance(one, dict) and one.get("type") == "toolCall"]
 
 
-def _message_title(message: dict[str, Any], call: Any, limit: int) -> str:
+def _message_title(message: dict[str, Any], call: str, limit: int) -> str:
     role = message.get("role")
     content = message.get("content")
     if role == "toolResult":
-        return call_title(call, limit) or _result_title(message, limit)
+        return clean_line(call, limit) or _result_title(message, limit)
     if role == "bashExecution":
         return clean_line(plain(message.get("command")), limit)
     if role == "assistant":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any
 
 from pisessiond.core.errors import SessionError
 from pisessiond.core.problems import Problem
@@ -119,7 +119,7 @@ def context_size(given: types.ContextSize) -> values.ContextSize:
         due=given.due,
     )
     if given.parts is not None:
-        made.parts = cast("dict[values.Part, int]", given.parts)
+        made.parts = given.parts
         made.unexplained = given.unexplained
     if given.largest is not None:
         made.largest = [

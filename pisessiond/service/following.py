@@ -15,9 +15,9 @@ from pisessiond.core.index import NONE
 from pisessiond.core.javascript import NotJson, parse_json
 from pisessiond.core.lines import Head, OddLine, read_line
 from pisessiond.core.problems import Problem
+from pisessiond.core.projection import Entry
 from pisessiond.core.session import Session
-from pisessiond.service.nodes import make_node
-from pisessiond.service.types import AnyOrigin, Change, Node
+from pisessiond.service.types import AnyOrigin, Change
 from pisessiond.storage.base import StoredLine
 
 LIVE_MS: Final = 15 * 60 * 1000
@@ -83,10 +83,10 @@ def about_others(session: Session, rows: Iterable[int], origin: AnyOrigin) -> li
     return list(found.values())
 
 
-def foreign_node(session: Session, row: int, line: bytes) -> Node:
-    """The node of a row that was just taken in."""
+def foreign_entry(line: bytes) -> Entry:
+    """The body of an entry that was just taken in."""
     try:
         entry = parse_json(line)
     except NotJson:
         entry = {}
-    return make_node(session, row, entry if isinstance(entry, dict) else {})
+    return entry if isinstance(entry, dict) else {}

@@ -23,10 +23,12 @@ from pisessiond.core.problems import Problem
 from pisessiond.core.session import BodyMismatch, Session
 from pisessiond.models.base import Models, NoModels
 from pisessiond.service.announcing import Announcer, RingBudget
+from pisessiond.service.context_sizes import make_size
 from pisessiond.service.errors import FileChanged, SessionNotFound
-from pisessiond.service.following import about_others, foreign_node, take_in_line
+from pisessiond.service.following import about_others, foreign_entry, take_in_line
+from pisessiond.service.leaf_sizing import LeafSizing
 from pisessiond.service.loading import Loaded, load_again
-from pisessiond.service.nodes import make_size
+from pisessiond.service.nodes import make_node, node_size
 from pisessiond.service.operations import OperationSlot
 from pisessiond.service.place_keeping import PlaceKeeper
 from pisessiond.service.settings import DefaultSettings, Settings
@@ -35,6 +37,7 @@ from pisessiond.service.types import (
     EXTERNAL,
     Change,
     ContextSize,
+    NodeSize,
     Origin,
     Snapshot,
     Subscriber,
@@ -109,6 +112,7 @@ class HeldSession:
         self.is_gone = False
         self.on_file: Callable[[], None] = lambda: None
         """Called when the session's file has appeared or was read anew."""
+        self.sizing = LeafSizing(self)
         self._adopt(loaded)
         self._sized = anyio.Event()
         self._workers = Questions(QUESTIONS_AT_ONCE)
@@ -153,7 +157,7 @@ class HeldSession:
     def _adopt(self, loaded: Loaded) -> None:
         self.session: Session = loaded.session
         self.log: SessionLog = loaded.log
-        self._early_size: ContextSize | None = loaded.size
+        self.sizing.adopt(loaded.session, loaded.early, loaded.settings)
 
     @property
     def path(self) -> str | None:
@@ -232,16 +236,18 @@ class HeldSession:
             context_size=self.leaf_size(),
             problems=(*session.problems, *self.writing.problems),
             operation=self.operations.progress,
+            skip_branch_prompt=self.sizing.settings.skip_branch_prompt,
             leaf_conflict=self.leaf_conflict,
             missed=tuple(missed) if missed is not None else None,
         )
 
     def leaf_size(self) -> ContextSize | None:
         """The context size at the leaf as far as it is known now."""
-        session, leaf = self.session, self.session.leaf
-        if not session.sizes.is_complete:
-            return self._early_size
-        return make_size(session, leaf) if session.can_size(leaf) else None
+        return self.sizing.now()
+
+    def leaf_node_size(self) -> NodeSize | None:
+        """Its figure alone; may be asked for from any thread."""
+        return node_size(self.session, self.session.leaf, may_read=False)
 
     def size_at(self, entry: EntryId | None) -> ContextSize | None:
         """The context size at an entry, if it is known at once."""
@@ -255,7 +261,8 @@ class HeldSession:
         self.tell([Change("fork", origin, details={"session": session, "path": path})])
 
     def tell(self, changes: Sequence[Change], steps: int = 1) -> None:
-        self.news.tell(changes, self.leaf, self.leaf_size(), steps)
+        self.sizing.told = size = self.leaf_size()
+        self.news.tell(changes, self.leaf, size, steps)
 
     @property
     def weight(self) -> int:
@@ -293,14 +300,15 @@ class HeldSession:
         session = self.session
         self.last_external = self.clock.now_iso()
         new_problems: list[Problem] = session.problems[problems:]
-        nodes = tuple(foreign_node(session, row, line) for row, line in taken if row is not None)
+        came = [(row, foreign_entry(line)) for row, line in taken if row is not None]
+        nodes = tuple(make_node(session, row, entry) for row, entry in came)
         if not nodes and not new_problems:
             return
-        self._early_size = None
+        self.sizing.note(came)
         change = Change("append" if nodes else "problem", EXTERNAL, nodes)
         if new_problems:
             change.details["problems"] = new_problems
-        rows = [row for row, _ in taken if row is not None]
+        rows = [row for row, _ in came]
         changes = [change, *about_others(session, rows, EXTERNAL)]
         if nodes:
             self.has_unkept_place = False
@@ -378,7 +386,7 @@ class HeldSession:
         """
         log, leaf = self.log, self.leaf
         try:
-            loaded = await in_worker(lambda: load_again(log))
+            loaded = await in_worker(lambda: load_again(log, self.clock.settings))
         except Exception as error:
             self.is_gone = True
             self.news.reset("gone")
@@ -401,7 +409,7 @@ class HeldSession:
         row = self.session.index.find(leaf) if leaf is not None else NONE
         if row is not None and row != self.session.leaf:
             self.session.leaf = row
-            self._early_size = None
+            self.sizing.forget_early()
 
     # Sizing ------------------------------------------------------------------------------------
 
@@ -424,6 +432,8 @@ class HeldSession:
         if self.session is session:
             self._sized.set()
             if session.index.count:
+                await self.sizing.fill()
+            if session.index.count and self.session is session:
                 self.tell([], steps=0)
 
     async def _let_questions_pass(self) -> None:

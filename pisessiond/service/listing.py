@@ -336,7 +336,7 @@ class Lister:
         session, index = opened.session, opened.session.index
         users = [row for row in range(len(index)) if index.kind[row] == kinds.USER]
         created, cwd = session.header.get("timestamp"), session.cwd
-        size = opened.leaf_size()
+        size = opened.leaf_node_size()
         parent = session.header.get("parentSession")
         fork = None
         if isinstance(parent, str):
@@ -356,7 +356,7 @@ class Lister:
             unsaved=opened.is_unsaved,
             last_external=opened.last_external,
             fork=fork,
-            context_size=NodeSize(size.tokens, size.source) if size is not None else None,
+            context_size=size,
             live=self._is_live(opened.last_external),
             cwd_missing=isinstance(cwd, str) and bool(cwd) and not self._glances.is_folder(cwd),
             root=root,

@@ -9,8 +9,8 @@ from pisessiond.core.errors import NotASession
 from pisessiond.core.headers import encode_header
 from pisessiond.core.migration import migrate_header
 from pisessiond.core.session import Session, load_session
-from pisessiond.service.nodes import early_size
-from pisessiond.service.types import ContextSize
+from pisessiond.service.context_sizes import EarlySize, read_early_size
+from pisessiond.service.settings import DefaultSettings, FolderSettings, Settings, folder_of
 from pisessiond.storage.base import SessionLog
 from pisessiond.storage.errors import NoSuchSession
 
@@ -26,23 +26,29 @@ class Loaded:
 
     session: Session
     log: SessionLog
-    size: ContextSize | None
+    early: EarlySize | None
     """The context size at the leaf, where that could be told without sizing the file."""
+    settings: FolderSettings
+    """Of the session's folder."""
 
 
-def load(log: SessionLog) -> Loaded:
-    """Read a session; blocks.
+_DEFAULT = DefaultSettings()
+
+
+def load(log: SessionLog, settings: Settings = _DEFAULT) -> Loaded:
+    """Read a session, and the settings of its folder; blocks.
 
     Raises:
         NotASession: its bytes are no session.
         StoreError: it cannot be read.
     """
     session = load_session(((run.offset, run.lines) for run in log.scan()), log.read)
-    size = early_size(session, session.leaf) if session.index.count else None
-    return Loaded(session, log, size)
+    early = read_early_size(session) if session.index.count else None
+    found = settings.for_folder(folder_of(session.cwd, log.path))
+    return Loaded(session, log, early, found)
 
 
-def load_again(log: SessionLog) -> Loaded:
+def load_again(log: SessionLog, settings: Settings = _DEFAULT) -> Loaded:
     """Read a session whose file was changed under us; blocks.
 
     Another program may be at it this very moment: pi migrates a file by emptying it and writing
@@ -56,7 +62,7 @@ def load_again(log: SessionLog) -> Loaded:
     while True:
         log.begin_anew()
         try:
-            return load(log)
+            return load(log, settings)
         except (NotASession, NoSuchSession):
             log.begin_anew()
             if waited >= _REWRITE_SECONDS:
@@ -65,13 +71,15 @@ def load_again(log: SessionLog) -> Loaded:
         waited += _REWRITE_STEP
 
 
-def load_or_begin(log: SessionLog, header: dict[str, object]) -> Loaded:
+def load_or_begin(
+    log: SessionLog, header: dict[str, object], settings: Settings = _DEFAULT
+) -> Loaded:
     """Read a session; a log without a byte begins as a new session with this header."""
     runs = ((run.offset, run.lines) for run in log.scan())
     first = next(runs, None)
     if first is None and not log.is_flushed:
         log.hold([encode_header(header)])
-    return load(log)
+    return load(log, settings)
 
 
 def migrated_lines(session: Session, log: SessionLog) -> list[bytes]:

@@ -1,22 +1,14 @@
-"""Entries as trees show them, and the context size as clients are told it."""
+"""Entries as trees show them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from pisessiond.core import kinds
-from pisessiond.core.index import NONE
-from pisessiond.core.measuring import measure
 from pisessiond.core.preview import preview
 from pisessiond.core.projection import Entry
 from pisessiond.core.session import Session
-from pisessiond.service.types import ContextSize, Node, NodeSize
-
-_LOOK_BACK = 64
-"""Entries looked at in one go while the newest measured answer is searched for."""
-
-_LOOK_BACK_LIMIT = 2_048
-"""Entries after which that search is given up; sizing the file in order is then quicker."""
+from pisessiond.service.types import Node, NodeSize
 
 
 def make_node(
@@ -83,55 +75,6 @@ def _flags(session: Session, row: int) -> tuple[str, ...]:
     if row in session.flawed:
         flags.append("problem")
     return tuple(flags)
-
-
-def make_size(session: Session, row: int) -> ContextSize:
-    """The context size at a row; every row must have been sized."""
-    size = session.size_at(row)
-    measured_at = session.index.times[size.usage_row] if size.usage_row != NONE else None
-    before = None
-    compaction = session.index.state_at(row).compaction
-    if size.measured is None and compaction != NONE:
-        before = session.size_at(session.index.parent[compaction]).tokens
-    return ContextSize(
-        tokens=size.tokens,
-        source="estimated" if size.measured is None else "measured",
-        estimated=size.estimated,
-        measured=size.measured,
-        measured_at=measured_at if isinstance(measured_at, str) else None,
-        before=before,
-        window=None,
-        percent=None,
-    )
-
-
-def early_size(session: Session, row: int) -> ContextSize | None:
-    """The measured size at a row before the file is sized, from its newest answer alone.
-
-    None when that answer is too far up, or when a compaction or an edit came after it: then only
-    sizing the whole branch tells.
-    """
-    index = session.index
-    state = index.state_at(row)
-    barrier = max(
-        state.compaction, state.edit, key=lambda at: index.depth[at] if at != NONE else -1
-    )
-    after = looked_at = 0
-    while row not in (barrier, NONE) and looked_at < _LOOK_BACK_LIMIT:
-        rows: list[int] = []
-        while row not in (barrier, NONE) and len(rows) < _LOOK_BACK:
-            rows.append(row)
-            row = index.parent[row]
-        looked_at += len(rows)
-        for at, line in zip(rows, reversed(session.lines(rows[::-1])), strict=True):
-            own = measure(index.kind[at], line)
-            if own.usage:
-                time = index.times[at]
-                tokens = own.usage + after
-                at_time = time if isinstance(time, str) else None
-                return ContextSize(tokens, "measured", None, tokens, at_time, None, None, None)
-            after += own.tokens
-    return None
 
 
 FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")

@@ -12,6 +12,7 @@ If another program wrote first, its lines are taken in and the acts are decided 
 
 from __future__ import annotations
 
+import weakref
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
@@ -39,6 +40,7 @@ from pisessiond.service.errors import (
 )
 from pisessiond.service.following import about_others
 from pisessiond.service.held_session import HeldSession, Surroundings
+from pisessiond.service.leaf_sizing import keep_telling
 from pisessiond.service.loading import Loaded, migrated_lines
 from pisessiond.service.nodes import make_node
 from pisessiond.service.storing import in_worker
@@ -107,6 +109,7 @@ class SessionQueue(HeldSession):
                 self._tasks = tasks
                 tasks.start_soon(self.news.run)
                 tasks.start_soon(self.places.run)
+                tasks.start_soon(keep_telling, self.sizing.bell, weakref.ref(self.sizing))
                 tasks.start_soon(self._size_all)
                 while True:
                     if not self._acts:
@@ -240,6 +243,7 @@ class SessionQueue(HeldSession):
             session.keep(zip(rows, bodies, strict=True))
         if leaf is not None and session.sizes.is_complete and not session.can_size(leaf):
             await in_worker(lambda: session.size_at(leaf))
+        await self.sizing.prepare(draft, [act.leaf for act in accepted])
 
     def _decide(self, batch: Sequence[Act], draft: Draft) -> list[Act]:
         """Those acts that the rules take, decided on the draft; the others are refused.
@@ -325,7 +329,7 @@ class SessionQueue(HeldSession):
             assert plan is not None
             moved = self.session.leaf_id != act.leaf
             self.session.leaf = self.session.row_of(act.leaf)
-            self._early_size = None
+            self.sizing.note((self.session.row_of(new.head.id), new.entry) for new in act.entries)
             self.place_changed(client_moved=_is_move(act, plan))
             if act.entries or moved:
                 change = Change(plan.kind, act.origin, self._nodes(act), plan.details)

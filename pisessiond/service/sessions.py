@@ -343,7 +343,7 @@ class Sessions:
     def _load(self, path: str) -> Loaded:
         log = self._stores.jsonl.open(path)
         header = make_header(self._new_session_id(), self._clock.now_iso(), os.path.dirname(path))
-        loaded = load_or_begin(log, header)
+        loaded = load_or_begin(log, header, self._clock.settings)
         self._return_to_noted_place(loaded, path)
         return loaded
 
@@ -355,7 +355,7 @@ class Sessions:
         row = NONE if place is None else session.index.find(place)
         if place is not NO_NOTE and row is not None:
             session.leaf = row
-            loaded.size = None
+            loaded.early = None
 
     async def begin(self, new: NewSession) -> tuple[str, str | None, bool]:
         """A new session with these entries (a fork); see `Nursery`."""
@@ -391,7 +391,7 @@ class Sessions:
             chosen = self._stores.memory if path is None else self._stores.jsonl
             log = chosen.new(os.path.realpath(path) if path else None)
             self._fill(log, [encode_header(header), *lines])
-            return load(log)
+            return load(log, self._clock.settings)
 
         return self._hold(await in_worker(make))
 

@@ -6,6 +6,7 @@ keeps; our own say which summarizer is meant and when a size is shown as large.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -49,6 +50,16 @@ class FolderSettings:
         As with pi, a bad override of one model keeps no other from being compacted.
         """
         return self.problem or self.compaction.problem_with(None if model is None else str(model))
+
+
+def folder_of(cwd: object, path: str | None) -> str:
+    """The folder whose settings a session goes by: its own, else the one its file is in.
+
+    Args:
+        cwd: as its header has it, which may be anything.
+        path: of its file; None without one.
+    """
+    return cwd if isinstance(cwd, str) else os.path.dirname(path or "/")
 
 
 class Settings(Protocol):

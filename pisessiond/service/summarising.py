@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +9,7 @@ from typing import Final
 
 import anyio
 
+from pisessiond.core.errors import BadSetting
 from pisessiond.core.models_named import find_model
 from pisessiond.core.session import Session
 from pisessiond.core.summary_task import SummaryTask
@@ -18,7 +18,7 @@ from pisessiond.models.base import ModelName
 from pisessiond.service.asking import lender
 from pisessiond.service.held_session import HeldSession
 from pisessiond.service.operations import Operation
-from pisessiond.service.settings import FolderSettings
+from pisessiond.service.settings import FolderSettings, folder_of
 from pisessiond.service.storing import in_worker
 from pisessiond.service.types import REPAIR
 from pisessiond.summarizers.base import Summarizer, Written
@@ -41,22 +41,26 @@ class Wishes:
 
 async def read_settings(held: HeldSession) -> FolderSettings:
     """What the settings say for the session's folder, whether or not they mean something."""
-    cwd = held.session.cwd
-    folder = cwd if isinstance(cwd, str) else os.path.dirname(held.path or "/")
+    folder = folder_of(held.session.cwd, held.path)
     return await in_worker(partial(held.clock.settings.for_folder, folder), abandon=True)
 
 
 async def sound_settings(held: HeldSession) -> FolderSettings:
-    """The same, where they mean something.
+    """The same, where they mean something whatever the model.
 
     Raises:
         BadSetting: they do not.
     """
     settings = await read_settings(held)
-    if settings.problem is not None:
-        # The same error may be raised many times; what it has gone through is not kept.
-        raise settings.problem.with_traceback(None)
+    refuse(settings.problem)
     return settings
+
+
+def refuse(problem: BadSetting | None) -> None:
+    """Raises: BadSetting: there is one."""
+    if problem is not None:
+        # The same error may be raised many times; what it has gone through is not kept.
+        raise problem.with_traceback(None)
 
 
 def model_at(session: Session, row: int) -> ModelName | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from pisessiond.core.problems import Problem
+from pisessiond.core.tokens import Part
 
 EntryId = str | int | float
 """An entry id. pi writes strings; a number read from a file works as in pi."""
@@ -114,7 +115,7 @@ class ContextSize:
     """The model's context window in tokens; None when unknown."""
     percent: float | None
     """Of the window; None when the window is unknown."""
-    parts: dict[str, int] | None = None
+    parts: dict[Part, int] | None = None
     """Estimated tokens by part (`core.tokens.PARTS`), which add up to `estimated`; None while
     they are not known."""
     model: str | None = None

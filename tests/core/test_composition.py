@@ -89,6 +89,7 @@ def test_it_goes_on_with_what_is_appended(drawn: list[tuple[int, Entry]]) -> Non
         head = read_line(stored[row])
         assert isinstance(head, Head)
         session.take_in(head, stored[row], row)
+        session.size_at(row)
         if not composition.go_on(row):
             has_edit = session.index.has_forward_edit
             assert head.kind == kinds.COMPACTION or has_edit
@@ -111,7 +112,9 @@ def test_an_edit_of_a_large_entry_lets_the_next_one_in() -> None:
     composition = Composition(session.sizes, 99)
     for row in range(100, 160):
         assert composition.can_spare(1) == (row < 154)
-        assert composition.go_on(row)
+        assert not composition.go_on(row)
+        session.size_at(row)
+        assert composition.reach(row, 1)
         if composition.can_spare(0):
             check_same(session, row, composition)
     assert not composition.can_spare(0)

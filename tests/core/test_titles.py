@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pisessiond.core.javascript import utf16_length
-from pisessiond.core.titles import LIMIT, call_title, find_call, telling_line, title
+from pisessiond.core.titles import LIMIT, call_title, calls_of, telling_line, title
 from tests.core.test_preview import HOSTILE, TYPES, VALUES, is_plain
 
 
@@ -61,7 +61,7 @@ def test_the_first_line_that_tells_anything(told: str, line: str) -> None:
         (call("read", path="src/a.py", offset=40), "read src/a.py:40"),
         (call("read", path="src/a.py", offset="40", limit=True), "read src/a.py"),
         (
-            call("edit", path="/home/someone/project/src/session/store.py", edits=[]),
+            call("edit", path="/srv/someone/project/src/session/store.py", edits=[]),
             "edit …/someone/project/src/session/store.py",
         ),
         (call("write", path="/a/" + "b" * 60), "write …/" + "b" * 60),
@@ -119,8 +119,9 @@ def test_an_entry_is_known_by_what_tells_most(one: dict[str, Any], line: str) ->
 def test_a_tool_result_is_known_by_the_call_it_answers() -> None:
     answer = entry("assistant", content=[text("Let me see"), call("bash", command="pytest -q")])
     result = entry("toolResult", toolCallId="c1", toolName="bash", content="1 failed")
-    assert title(result, find_call(answer, "c1")) == "bash pytest -q"
-    assert title(result, find_call(answer, "c2")) == "bash: 1 failed"
+    (made,) = calls_of(answer)
+    assert title(result, call_title(made)) == "bash pytest -q"
+    assert title(result) == "bash: 1 failed"
 
 
 @given(
@@ -131,11 +132,13 @@ def test_a_tool_result_is_known_by_the_call_it_answers() -> None:
         ),
         VALUES,
     ),
-    st.none() | VALUES,
+    HOSTILE,
     st.sampled_from([20, LIMIT, 200]),
 )
-def test_any_entry_has_a_title(kind: str, members: dict[str, Any], block: Any, limit: int) -> None:
-    line = title({"type": kind, "id": "x", **members}, block, limit)
+def test_any_entry_has_a_title(
+    kind: str, members: dict[str, Any], call_words: str, limit: int
+) -> None:
+    line = title({"type": kind, "id": "x", **members}, call_words, limit)
     assert is_plain(line)
     assert line == line.strip()
     assert utf16_length(line) <= limit

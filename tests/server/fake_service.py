@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import anyio
@@ -494,11 +495,16 @@ class FakeSession:
             cursor=None,
         )
 
-    async def context_size(self) -> ContextSize:
-        return SIZE
+    async def refresh_settings(self) -> None:
+        pass
 
-    async def context_sizes(self, entries: Sequence[EntryId]) -> dict[EntryId, ContextSize]:
-        return dict.fromkeys(entries, SIZE)
+    async def context_size(self, *, window: int | None = None) -> ContextSize:
+        return SIZE if window is None else replace(SIZE, window=window)
+
+    async def context_sizes(
+        self, entries: Sequence[EntryId], *, window: int | None = None
+    ) -> dict[EntryId, ContextSize]:
+        return dict.fromkeys(entries, await self.context_size(window=window))
 
     async def stats(self) -> Stats:
         return Stats(self.rev, TOTALS, TOTALS)

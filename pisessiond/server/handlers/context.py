@@ -39,9 +39,11 @@ async def context(connection: Connection, params: ContextParams) -> ContextResul
 async def context_size(connection: Connection, params: ContextSizeParams) -> ContextSizeResult:
     """The size at the leaf, or at each of some entries."""
     session = connection.session(params.session)
+    await session.refresh_settings()
     if params.entries is None:
-        return ContextSizeResult(conversion.context_size(await session.context_size()))
-    sizes = await session.context_sizes(params.entries)
+        size = await session.context_size(window=params.window)
+        return ContextSizeResult(conversion.context_size(size))
+    sizes = await session.context_sizes(params.entries, window=params.window)
     return ContextSizeResult(
         ContextSizes(
             sizes={str(entry): conversion.context_size(size) for entry, size in sizes.items()}

@@ -1,0 +1,437 @@
+"""The context size at the leaf, kept up to date so that it can be sent with every change.
+
+An append goes on from what was counted before, in constant time. What an append cannot tell, a
+place moved to, a title, a window, is read in a worker: before the change is told where it is our
+own (`prepare`), else afterwards (`run`), and then told in a change of its own.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+
+from pisessiond.core import kinds
+from pisessiond.core.changes import Draft
+from pisessiond.core.composition import LARGEST, Composition, is_walked, span
+from pisessiond.core.lines import EntryId
+from pisessiond.core.models_named import Named, find_model, model_of, recall_model
+from pisessiond.core.projection import Entry
+from pisessiond.core.session import Session
+from pisessiond.core.titles import calls_of
+from pisessiond.models.base import ModelFacts, ModelName
+from pisessiond.service.context_sizes import (
+    EarlySize,
+    Yardstick,
+    held_against,
+    is_at_hand,
+    make_size,
+    name_largest,
+    name_of,
+)
+from pisessiond.service.errors import ServiceError
+from pisessiond.service.settings import FolderSettings, folder_of
+from pisessiond.service.storing import in_worker
+from pisessiond.service.titles import Titles, answered_call, read_calls, read_titles
+from pisessiond.service.types import ContextSize
+
+if TYPE_CHECKING:
+    from pisessiond.service.held_session import HeldSession
+
+_AT_ONCE = 4_096
+"""Rows that are counted on the event loop at most, which takes some 2 ms; mostly it is one."""
+
+_PREPARED = 8
+"""Places that one batch of acts moves to and that are counted before it is told."""
+
+_MODELS_KEPT = 4_096
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """What has to be read before acts are told; rows are of the session they are decided on."""
+
+    places: list[int] = field(default_factory=list)
+    """Rows that are to be counted, with the models there."""
+    titles: set[int] = field(default_factory=set)
+    calls: dict[str, int] = field(default_factory=dict)
+    """Calls whose results are appended, each with the row above which it is to be looked for."""
+
+    def __bool__(self) -> bool:
+        return bool(self.places or self.titles or self.calls)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was read."""
+
+    compositions: list[Composition] = field(default_factory=list)
+    titles: dict[int, str] = field(default_factory=dict)
+    calls: dict[str, tuple[int, str]] = field(default_factory=dict)
+    models: dict[int, Named | None] = field(default_factory=dict)
+
+
+class Bell:
+    """Wakes whoever waits for it; rung many times meanwhile, it wakes once."""
+
+    def __init__(self) -> None:
+        self._rung = anyio.Event()
+
+    def ring(self) -> None:
+        self._rung.set()
+
+    async def wait(self) -> None:
+        """Return once it was rung since the last time."""
+        await self._rung.wait()
+        self._rung = anyio.Event()
+
+
+async def keep_telling(bell: Bell, weak: weakref.ref[LeafSizing]) -> None:
+    """Have what is missing read and told each time the bell rings, until cancelled.
+
+    It holds nothing while it waits, so that a session which left memory is freed at once.
+    """
+    while True:
+        await bell.wait()
+        sizing = weak()
+        if sizing is None:
+            return
+        await sizing.catch_up()
+        del sizing
+
+
+class LeafSizing:
+    """What is known of the size at one session's leaf."""
+
+    def __init__(self, held: HeldSession) -> None:
+        # Weakly, so that a session which left memory is freed at once.
+        self._weak = weakref.ref(held)
+        self.settings = FolderSettings()
+        """Of the session's folder, as they were read last."""
+        self.told: ContextSize | None = None
+        """What subscribers were told last."""
+        self._looked_up: dict[ModelName, ModelFacts] = {}
+        self._refreshed_for: ModelName | None = None
+        self._filling = anyio.Lock()
+        self.bell = Bell()
+        """Rung when something is missing."""
+
+    def adopt(self, session: Session, early: EarlySize | None, settings: FolderSettings) -> None:
+        """Begin with a session that was just read."""
+        self._early = early
+        self.settings = settings
+        self._composition: Composition | None = None
+        self._prepared: list[Composition] = []
+        self._titles = Titles(session.index)
+        self._models: dict[int, Named | None] = {}
+        self._whole: tuple[int, ContextSize] | None = None
+        """The figures at a row with nothing missing, held against nothing."""
+        self._last: tuple[ContextSize, Yardstick, ContextSize] | None = None
+        self._is_missing = False
+        self._tried: int | None = None
+        """The row at which everything that can be read was read."""
+
+    @property
+    def _held(self) -> HeldSession:
+        held = self._weak()
+        assert held is not None, "it is asked through its session"
+        return held
+
+    @property
+    def _session(self) -> Session:
+        return self._held.session
+
+    # Telling -----------------------------------------------------------------------------------
+
+    def now(self) -> ContextSize | None:
+        """The size at the leaf as far as it is known without reading; None when it is not.
+
+        What is missing is read soon, and then told.
+        """
+        session = self._session
+        if not session.sizes.is_complete:
+            early = self._early
+            if early is None:
+                return None
+            return held_against(early.size, self._yardstick(early.model))
+        figures = self._figures(session.leaf)
+        if figures is None:
+            return None
+        yardstick = self._yardstick(self._model(session.leaf))
+        last = self._last
+        if last is None or last[0] is not figures or last[1] != yardstick:
+            self._last = last = (figures, yardstick, held_against(figures, yardstick))
+        return last[2]
+
+    def forget_early(self) -> None:
+        """What was told before the file is sized holds no longer: the leaf is another."""
+        self._early = None
+
+    def _figures(self, leaf: int) -> ContextSize | None:
+        if self._whole is not None and self._whole[0] == leaf:
+            return self._whole[1]
+        session = self._session
+        if not is_at_hand(session, leaf):
+            self._miss()
+            return None
+        # The edits that count here are sized by this, and need nothing read below.
+        session.size_at(leaf)
+        composition = self._composition_at(leaf)
+        if composition is None:
+            self._miss()
+            return make_size(session, leaf)
+        ranked = composition.largest()
+        try:
+            largest = name_largest(session, ranked, self._titles.known)
+        except KeyError:
+            self._miss()
+            return make_size(session, leaf, composition.parts())
+        made = make_size(session, leaf, composition.parts(), largest)
+        self._whole = (leaf, made)
+        return made
+
+    def _composition_at(self, leaf: int) -> Composition | None:
+        sizes = self._session.sizes
+        for known in (self._composition, *self._prepared):
+            if known is not None and known.reach(leaf, _AT_ONCE) and known.can_spare(0):
+                self._composition = known
+                return known
+        if is_walked(sizes, leaf) or span(sizes, leaf) > _AT_ONCE:
+            return None
+        self._composition = Composition(sizes, leaf)
+        return self._composition
+
+    def _model(self, leaf: int) -> ModelName | None:
+        try:
+            return name_of(recall_model(self._session.index, leaf, self._models))
+        except KeyError:
+            self._miss()
+            return None
+
+    def _yardstick(self, model: ModelName | None) -> Yardstick:
+        facts = None
+        if model is not None:
+            facts = self._held.clock.models.known(model) or self._looked_up.get(model)
+        if model != self._refreshed_for:
+            self.bell.ring()
+        return Yardstick(model, None if facts is None else facts.window, self.settings)
+
+    def _miss(self) -> None:
+        """Have what is missing read, unless that was tried in vain."""
+        if self._tried != self._session.leaf:
+            self._is_missing = True
+            self.bell.ring()
+
+    async def whole(self, window: int | None) -> ContextSize | None:
+        """The size at the leaf with all that belongs to it; None where the leaf keeps moving.
+
+        Args:
+            window: what it is held against instead of the model's own.
+        """
+        size = self.now()
+        if self._is_missing:
+            await self.fill()
+            size = self.now()
+        if size is None or size.largest is None:
+            return None
+        model = self._model(self._session.leaf)
+        if window is None and (model is None or self._held.clock.models.known(model) is not None):
+            return size
+        if window is None and model is not None:
+            window = await self.look_up_window(model)
+        return held_against(size, Yardstick(model, window, self.settings))
+
+    async def look_up_window(self, model: ModelName) -> int | None:
+        """The window of a model in tokens; None when nobody knows it."""
+        models = self._held.clock.models
+        facts = models.known(model)
+        if facts is None:
+            facts = self._looked_up[model] = await models.look_up(model)
+        return facts.window
+
+    # Reading afterwards ------------------------------------------------------------------------
+
+    async def catch_up(self) -> None:
+        """Read what is missing, and tell it."""
+        if self._is_missing:
+            await self.fill()
+        await self.refresh()
+        self.tell_if_other()
+
+    def tell_if_other(self) -> None:
+        """Tell subscribers what the size is, where they were told otherwise."""
+        if self._session.index.count and self.now() != self.told:
+            self._held.tell([], steps=0)
+
+    async def fill(self) -> None:
+        """Read everything that the size at the leaf needs, as far as it can be read."""
+        async with self._filling:
+            leaf, session = self._session.leaf, self._session
+            if session.sizes.is_complete and self._tried != leaf:
+                await self._fill(session, leaf)
+            self._is_missing = False
+
+    async def _fill(self, session: Session, leaf: int) -> None:
+        try:
+            found = await self._held.ask(partial(self._read_place, leaf))
+        except (ServiceError, OSError):
+            # Whoever asks for the size is told.
+            found = None
+        if self._session is session:
+            self._tried = leaf
+            self._keep(found)
+
+    def _read_place(self, leaf: int, session: Session) -> _Found | None:
+        if session is not self._session:
+            return None
+        return _read(session, _Wanted([leaf]), self._titles.known, self._models, LARGEST)
+
+    def _keep(self, found: _Found | None) -> None:
+        if found is None:
+            return
+        self._prepared = found.compositions
+        self._titles.known |= found.titles
+        for call_id, (row, words) in found.calls.items():
+            self._titles.keep_call(row, call_id, words)
+        if len(self._models) > _MODELS_KEPT:
+            self._models = {}
+        self._models |= found.models
+
+    async def refresh(self) -> None:
+        """Read the settings anew, and what is known of the model at the leaf."""
+        held, session = self._held, self._session
+        settings = held.clock.settings
+        folder = folder_of(session.cwd, held.path)
+        self.settings = await in_worker(partial(settings.for_folder, folder), abandon=True)
+        model = self._model(session.leaf) if session.sizes.is_complete else self._early_model()
+        self._refreshed_for = model
+        self._looked_up.clear()
+        if model is not None:
+            await self.look_up_window(model)
+
+    def _early_model(self) -> ModelName | None:
+        return None if self._early is None else self._early.model
+
+    # Our own acts ------------------------------------------------------------------------------
+
+    async def prepare(self, draft: Draft, leaves: Sequence[EntryId | None]) -> None:
+        """Read, in a worker, what the sizes will need when the acts on a draft are told.
+
+        Args:
+            draft: what they add.
+            leaves: where each of them leaves the session.
+        """
+        session = self._session
+        if not session.sizes.is_complete:
+            return
+        wanted, spare = self._wanted(draft, leaves)
+        if wanted:
+            known, models, count = self._titles.known, self._models, LARGEST + spare
+            found = await in_worker(lambda: _read(session, wanted, known, models, count))
+            if self._session is session:
+                self._keep(found)
+
+    def _wanted(self, draft: Draft, leaves: Sequence[EntryId | None]) -> tuple[_Wanted, int]:
+        """What is missing, and how many of the largest entries may be edited away."""
+        wanted = _Wanted()
+        kinds_of = [new.head.kind for new in draft.entries]
+        edits = kinds_of.count(kinds.CONTEXT_EDIT)
+        places = dict.fromkeys(_stored_place(draft, leaf) for leaf in reversed(leaves))
+        for place in list(places)[:_PREPARED]:
+            composition = self._composition
+            is_counted = composition is not None and composition.row == place
+            if composition is None or not is_counted or not composition.can_spare(edits):
+                wanted.places.append(place)
+            elif edits:
+                ranked = composition.largest(LARGEST + edits)
+                wanted.titles.update(row for row, _ in ranked if row not in self._titles.known)
+        if kinds.COMPACTION in kinds_of:
+            wanted.titles |= self._kept_rows(draft)
+        if kinds.TOOL_RESULT in kinds_of:
+            self._want_calls(draft, wanted)
+        return wanted, edits
+
+    def _kept_rows(self, draft: Draft) -> set[int]:
+        """The rows that may be the largest behind a drafted compaction, and have no title yet."""
+        session, rows = self._session, set[int]()
+        own, parent = session.sizes.own, session.index.parent
+        for new in draft.entries:
+            first = session.index.find(new.head.note)
+            if new.head.kind != kinds.COMPACTION or first is None:
+                continue
+            place = _stored_place(draft, new.head.parent_id)
+            if session.index.is_ancestor(first, place):
+                kept = session.index.branch(place, above=parent[first])
+                kept.sort(key=own.__getitem__, reverse=True)
+                edited = session.sizes.edits_at(place)
+                rows.update(kept[: LARGEST + len(edited)], edited)
+        return {row for row in rows if row not in self._titles.known}
+
+    def _want_calls(self, draft: Draft, wanted: _Wanted) -> None:
+        drafted = {
+            block.get("id")
+            for new in draft.entries
+            if new.head.kind == kinds.ASSISTANT
+            for block in calls_of(new.entry)
+        }
+        for new in draft.entries:
+            call_id = answered_call(new.entry)
+            if call_id is None or call_id in drafted:
+                continue
+            place = _stored_place(draft, new.head.parent_id)
+            if self._titles.find_call(place, call_id) is None:
+                wanted.calls[call_id] = place
+
+    def note(self, appended: Iterable[tuple[int, Entry]]) -> None:
+        """Remember what matters of entries that were just appended, bodies at hand."""
+        self.forget_early()
+        session, composition = self._session, self._composition
+        sizes = session.sizes
+        known = [composition, *self._prepared]
+        least = min((one.least for one in known if one is not None), default=1)
+        for row, entry in appended:
+            kind = session.index.kind[row]
+            if kind in (kinds.ASSISTANT, kinds.MODEL_CHANGE):
+                self._models[row] = model_of(entry)
+            if kind == kinds.COMPACTION:
+                # It cuts off what was larger.
+                least = 1
+            is_large = sizes.is_complete and sizes.own[row] >= least
+            self._titles.note(row, entry, is_large=is_large)
+        if composition is not None:
+            self._titles.keep_only([row for row, _ in composition.largest(2 * LARGEST)])
+
+
+def _stored_place(draft: Draft, leaf: EntryId | None) -> int:
+    """The deepest stored row on the branch of a place that may be drafted."""
+    while leaf is not None and (new := draft.drafted(leaf)) is not None:
+        leaf = new.head.parent_id
+    return draft.session.row_of(leaf)
+
+
+def _read(
+    session: Session,
+    wanted: _Wanted,
+    titles: dict[int, str],
+    models: dict[int, Named | None],
+    count: int,
+) -> _Found:
+    """Everything that is wanted; titles of so many of the largest entries of each place."""
+    found = _Found(models=dict(models))
+    rows = set(wanted.titles)
+    for place in wanted.places:
+        make_size(session, place)
+        composition = Composition(session.sizes, place)
+        found.compositions.append(composition)
+        rows.update(row for row, _ in composition.largest(count))
+        find_model(session, place, found.models)
+    found.titles = read_titles(session, sorted(row for row in rows if row not in titles))
+    for call_id, place in wanted.calls.items():
+        made = read_calls(session, place, [call_id])
+        # That there is none is known as well; then the result is known by its own beginning.
+        found.calls[call_id] = made.get(call_id, (place, ""))
+    return found
