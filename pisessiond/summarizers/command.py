@@ -20,6 +20,7 @@ from pisessiond.core.summary_task import SummaryTask
 from pisessiond.models.base import UNKNOWN, ModelFacts, ModelName
 from pisessiond.summarizers.base import Received, SummaryFailed, Written
 from pisessiond.summarizers.process import Ended, Program, run_program
+from pisessiond.summarizers.quoting import quote
 
 OUTPUT_LIMIT: Final = 1 << 20
 """Bytes that a program may write; no summary is that long."""
@@ -62,7 +63,7 @@ class CommandSummarizer:
         output = _Output(received)
         ended = await run_program(self._program, text, output.take)
         if ended.code != 0:
-            raise self._program.failed(_failure(self._program.title, ended))
+            raise self._program.failed(_failure(self._program.title, ended, text.decode()))
         summary = trim(output.text())
         if not summary:
             raise SummaryFailed(
@@ -93,8 +94,8 @@ class _Output:
         return "".join(self._pieces) + self._decoder.decode(b"", final=True)
 
 
-def _failure(title: str, ended: Ended) -> str:
+def _failure(title: str, ended: Ended, prompt: str) -> str:
     code = ended.code or 0
     how = f"was ended by signal {-code}" if code < 0 else f"failed with exit code {code}"
-    said = f' and said "{ended.complaint}"' if ended.complaint else ""
-    return f"{title} {how}{said}."
+    said = quote(ended.complaints[-1] if ended.complaints else "", secrets=(), private=(prompt,))
+    return f"{title} {how}{f': {said}' if said else ''}."

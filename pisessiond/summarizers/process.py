@@ -49,8 +49,9 @@ class Ended:
 
     code: int | None
     """The exit code, negative for a signal; None when it was ended because it had said enough."""
-    complaint: str
-    """The last line of its standard error, cleaned, at most 200 characters; "" without one."""
+    complaints: tuple[str, ...]
+    """The last lines of its standard error that say something: plain, each at most 200
+    characters, without the home folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,7 @@ class _Run:
         if failure is not None:
             raise failure
         code = None if has_enough else self.process.returncode
-        return Ended(code, last_line(self._errors))
+        return Ended(code, tuple(plain_lines(self._errors)))
 
     async def end(self) -> None:
         """Ends the group: first asked, then forced. Closes the pipes."""
@@ -239,8 +240,8 @@ async def _receive(pipe: IO[bytes] | None) -> bytes:
             return os.read(pipe.fileno(), _CHUNK)
 
 
-def last_line(output: bytes) -> str:
-    """The last line that says something, for a message: plain, short, without the home folder."""
+def plain_lines(output: bytes) -> list[str]:
+    """The lines that say something, as they may stand in a message."""
     text = _ESCAPE.sub("", output.decode("utf-8", "replace")).replace(str(Path.home()), "~")
-    lines = (clean_line(line, _LINE_LENGTH) for line in reversed(text.splitlines()))
-    return next((line for line in lines if line), "")
+    lines = (clean_line(line, _LINE_LENGTH) for line in text.splitlines())
+    return [line for line in lines if line]

@@ -16,7 +16,7 @@ from pisessiond.core.summary_prompts import make_prompt
 from pisessiond.core.summary_task import SummaryTask
 from pisessiond.summarizers.base import FailureReason, SummaryFailed, Written
 from pisessiond.summarizers.command import CommandSummarizer
-from pisessiond.summarizers.process import last_line
+from pisessiond.summarizers.process import plain_lines
 
 pytestmark = pytest.mark.anyio
 
@@ -136,7 +136,7 @@ os._exit(0)
 async def test_the_last_complaint_stands_in_the_failure() -> None:
     complaint = "\\033[31mNo quota\\033[0m \\x07left"
     script = f"import sys; print('part'); print('{complaint}\\n', file=sys.stderr); sys.exit(3)"
-    await check_fails(script, "program", 'failed with exit code 3 and said "No quota left".')
+    await check_fails(script, "program", "failed with exit code 3: “No quota left”.")
 
 
 async def test_a_failure_without_a_word_says_how_it_ended() -> None:
@@ -144,8 +144,13 @@ async def test_a_failure_without_a_word_says_how_it_ended() -> None:
     await check_fails("import os; os.kill(os.getpid(), 9)", "program", "ended by signal 9.")
 
 
+async def test_a_complaint_that_repeats_the_conversation_is_not_shown() -> None:
+    script = "import sys; print(sys.stdin.read()[-300:-100], file=sys.stderr); sys.exit(3)"
+    await check_fails(script, "program", "failed with exit code 3.")
+
+
 async def test_a_long_complaint_is_cut_and_names_no_home() -> None:
-    line = last_line(f"{Path.home()}/x failed {'y' * 500}\n\n \n".encode())
+    (line,) = plain_lines(f"{Path.home()}/x failed {'y' * 500}\n\n \n".encode())
     assert line.startswith("~/x failed y")
     assert len(line) == 200
 
