@@ -116,14 +116,8 @@ class KnownModels:
         """What genai-prices knows; None when it could not be asked."""
         try:
             with anyio.fail_after(LOOKUP_SECONDS):
-                done = await anyio.run_process(
-                    [sys.executable, "-P", "-m", "pisessiond.models.lookup"],
-                    input=json.dumps([[model.provider, model.model]]).encode(),
-                    stdout=PIPE,
-                    stderr=DEVNULL,
-                    start_new_session=True,
-                )
-            (answer,) = json.loads(done.stdout)
+                output = await _look_up(json.dumps([[model.provider, model.model]]).encode())
+            (answer,) = json.loads(output)
             facts = facts_from(answer)
         except Exception as error:  # noqa: BLE001 - a program that is none of ours may do anything
             log.warning("the facts of a model cannot be looked up: %s", type(error).__name__)
@@ -131,6 +125,25 @@ class KnownModels:
             return None
         await anyio.to_thread.run_sync(partial(self._cache.keep, model, answer))
         return facts
+
+
+async def _look_up(models: bytes) -> bytes:
+    """What `lookup` prints for these."""
+    # Starting is not cut short: asyncio would leave a process that it is starting to nobody.
+    with anyio.CancelScope(shield=True):
+        process = await anyio.open_process(
+            [sys.executable, "-P", "-m", "pisessiond.models.lookup"],
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=DEVNULL,
+            start_new_session=True,
+        )
+    async with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        await process.stdin.send(models)
+        await process.stdin.aclose()
+        return b"".join([part async for part in process.stdout])
 
 
 def facts_from(answer: Mapping[str, Any]) -> ModelFacts:

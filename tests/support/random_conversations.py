@@ -91,7 +91,7 @@ class Conversation(Values):
         if self.is_likely(0.2):
             self.add("custom", customType="mark")
         self.add("context_edit", targetId=failed, replacement=None)
-        if self.is_likely(0.2):
+        if self.is_likely(0.4):
             self.edit()
 
     def edit(self) -> None:
@@ -99,7 +99,7 @@ class Conversation(Values):
         targets = [one for one in self.path if is_editable(one)]
         if targets:
             new: Json = self.chance.choice((None, {"content": self.text()}, {"content": []}))
-            target = self.chance.choice(targets[-12:])["id"]
+            target = self.chance.choice(targets[-self.chance.choice((2, 12)) :])["id"]
             self.add("context_edit", targetId=target, replacement=new)
 
     def note(self) -> None:

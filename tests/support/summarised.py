@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from pisessiond.core import kinds
 from pisessiond.core.branch_summary import collect_branch_entries, prepare_branch_summary
 from pisessiond.core.compaction import CompactionSettings
 from pisessiond.core.conversation import serialize_conversation
@@ -113,8 +114,12 @@ KEPT: Final = (0, 1, 50, 200, 2_000, 20_000, 10**9)
 
 def places_to_ask(session: Session, chance: random.Random, count: int) -> list[Answer]:
     """`{id, keep}` of some compactions, also where the budget just holds and just does not."""
-    ids = [session.index.ids[row] for row in session.index.in_order()]
-    chosen = [*chance.sample(ids, min(count, len(ids))), session.leaf_id, None]
+    index = session.index
+    rows = list(index.in_order())
+    # Behind edits it is told apart whether they took an attempt out.
+    edits = [row for row in rows if index.kind[row] == kinds.CONTEXT_EDIT]
+    some = [*_some(rows, chance, count), *_some(edits, chance, count)]
+    chosen = [*(index.ids[row] for row in some), session.leaf_id, None]
     places = []
     for entry_id in chosen:
         sums = _sums(session, entry_id)
@@ -122,6 +127,10 @@ def places_to_ask(session: Session, chance: random.Random, count: int) -> list[A
         kept = {chance.choice(KEPT), exact, exact + 1, max(exact - 1, 0)}
         places += [{"id": entry_id, "keep": keep} for keep in sorted(kept)]
     return places
+
+
+def _some(rows: list[int], chance: random.Random, count: int) -> list[int]:
+    return chance.sample(rows, min(count, len(rows)))
 
 
 def _sums(session: Session, entry_id: Any) -> list[int]:
