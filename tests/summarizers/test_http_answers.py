@@ -1,12 +1,14 @@
 """What comes of answers: texts, usage, and answers that are no summary."""
 
 import itertools
+import time
 from typing import Any
 
 import pytest
 
 from pisessiond.models.base import ModelFacts, ModelName, Price
 from pisessiond.models.endpoints import Api
+from pisessiond.summarizers.http import Limits
 from tests.summarizers.support import APIS, TASK, desk
 from tests.support.model_replies import (
     ANTHROPIC_USAGE,
@@ -150,15 +152,23 @@ async def test_what_breaks_behind_the_end_of_the_text_takes_nothing_from_it(api:
         assert len(one.server.requests) == 1
 
 
-@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize(
+    ("api", "end"),
+    [
+        ("anthropic-messages", "end_turn"),
+        ("anthropic-messages", "message_stop"),
+        ("openai-completions", '"stop"'),
+        ("openai-completions", "[DONE]"),
+    ],
+)
 async def test_a_server_that_never_closes_is_left_soon(
-    api: Api, monkeypatch: pytest.MonkeyPatch
+    api: Api, end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pisessiond.summarizers.http_reading.AFTERWORD", 0.1)
-    end = "end_turn" if api == "anthropic-messages" else '"stop"'
-    async with desk(api, says("Done.").ended_after(end, Stall())) as one:
+    async with desk(api, says("Done.").ended_after(end, Stall()), limits=Limits(idle=2)) as one:
+        start = time.monotonic()
         assert (await one.write()).text == "Done."
-        await one.server.requests[0].until_gone()
+        assert await one.server.requests[0].until_gone() - start < 1
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -198,13 +208,15 @@ async def test_the_usage_of_anthropic() -> None:
     }
 
 
-async def test_the_last_usage_of_anthropic_replaces_the_first() -> None:
+async def test_the_last_usage_of_anthropic_replaces_what_it_tells_of_the_first() -> None:
+    first = {**ANTHROPIC_USAGE, "cache_read_input_tokens": 7}
     last = {"input_tokens": 31, "output_tokens": 5, "cache_read_input_tokens": None}
-    reply = AnthropicMessage(["Done."], last_usage=last).reply()
+    reply = AnthropicMessage(["Done."], usage=first, last_usage=last).reply()
     async with desk("anthropic-messages", reply) as one:
         usage = (await one.write()).usage
     assert usage is not None
-    assert (usage["input"], usage["output"], usage["totalTokens"]) == (31, 5, 36)
+    assert (usage["input"], usage["output"], usage["cacheRead"]) == (31, 5, 7)
+    assert usage["totalTokens"] == 43
     assert usage["cost"]["total"] == 0
 
 

@@ -106,6 +106,8 @@ BODIES: list[tuple[Api, int, Any, str, int]] = [
         "overflow",
         ONCE,
     ),
+    # Bedrock's words for a rate, behind a gateway.
+    (O, 429, {"message": "Too many tokens, please wait before trying again."}, "overloaded", OFTEN),
     (O, 402, {"error": {"code": 402, "message": "Insufficient credits"}}, "quota", ONCE),
     # OpenRouter's moderation.
     (O, 403, {"error": {"code": 403, "message": "Your input was flagged"}}, "refusal", ONCE),

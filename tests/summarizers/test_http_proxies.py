@@ -4,12 +4,14 @@ import asyncio
 import logging
 import subprocess
 import sys
+import threading
 import time
 
 import anyio
 import pytest
 
 from pisessiond.models.endpoints import Api
+from pisessiond.summarizers import http as http_module
 from pisessiond.summarizers.http import Http
 from tests.summarizers.support import APIS, KEY, desk
 from tests.support.model_replies import Reply, Stall, says
@@ -127,22 +129,32 @@ async def test_certificates_that_are_not_there_are_told(monkeypatch: pytest.Monk
     assert "SSL_CERT_FILE" in str(failure)
 
 
-async def test_the_loop_goes_on_while_a_client_is_made() -> None:
+async def test_the_loop_goes_on_while_a_client_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop_goes_on = threading.Event()
+    make = http_module._make_client
+
+    def slow(proxy: str | None) -> object:
+        assert loop_goes_on.wait(5), "the loop stands still"
+        return make(proxy)
+
+    monkeypatch.setattr(http_module, "_make_client", slow)
     http = Http()
-    longest, last, made = 0.0, time.monotonic(), False
-
-    async def make() -> None:
-        nonlocal made
-        await http.client(None)
-        made = True
-
     async with anyio.create_task_group() as group:
-        group.start_soon(make)
-        while not made:
-            await anyio.sleep(0.001)
-            longest, last = max(longest, time.monotonic() - last), time.monotonic()
+        group.start_soon(http.client, None)
+        await anyio.wait_all_tasks_blocked()
+        loop_goes_on.set()
     await http.aclose()
-    assert longest < 0.1
+
+
+async def test_waiting_for_a_client_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave = threading.Event()
+    monkeypatch.setattr(http_module, "_make_client", lambda proxy: leave.wait(5))
+    with anyio.move_on_after(0.05) as scope:
+        await Http().client(None)
+    late = anyio.current_time() - scope.deadline
+    leave.set()
+    assert scope.cancelled_caught
+    assert late < 0.5
 
 
 async def test_nothing_of_a_call_is_logged_but_failures(caplog: pytest.LogCaptureFixture) -> None:
