@@ -52,7 +52,7 @@ class ClientOptions(WireModel):
     token: StrictStr | None = None
     """Needed on TCP only."""
     requests: list[StrictStr] = Field(default_factory=list)
-    """Requests of the daemon that this client answers."""
+    """Requests of the daemon that this client answers; unknown names mean nothing."""
 
 
 class InitializationOptions(WireModel):
@@ -93,7 +93,8 @@ class Limits(WireModel):
     header: int
     """Bytes of one message's header block."""
     in_flight: int
-    """Requests of one client at work at once; beyond it the daemon reads no further."""
+    """Requests of one client at work at once. Beyond it the daemon reads no further, except for
+    the client's answers to its own requests."""
     clients: int
     """Clients served at once; the next one's `initialize` gets Overloaded."""
     answer: int

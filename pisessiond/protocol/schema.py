@@ -17,7 +17,12 @@ from pydantic.json_schema import models_json_schema
 from pisessiond import __version__
 from pisessiond.protocol.errors import ERRORS
 from pisessiond.protocol.methods import ANY_REQUEST, ASKED, METHODS, NOTIFICATIONS, Kind, Method
-from pisessiond.protocol.wire import MAX_HEADER_BYTES, MAX_IN_FLIGHT, MAX_MESSAGE_BYTES
+from pisessiond.protocol.wire import (
+    MAX_ASKED,
+    MAX_HEADER_BYTES,
+    MAX_IN_FLIGHT,
+    MAX_MESSAGE_BYTES,
+)
 
 _COMPONENTS = "#/components/schemas/"
 
@@ -45,10 +50,11 @@ This page is made from the method table: `python -m pisessiond.protocol.schema >
 """
 
 
-_ASKS = """\
-Requests to clients that named them in `requests` of `initialize`. A client that does not answer
-in time, answers an error or goes away counts as one that was not asked; `$/cancelRequest` tells it
-that nobody waits any more."""
+_ASKS = f"""\
+Requests to clients that named them in `requests` of `initialize`, with strings as ids; a client has
+at most {MAX_ASKED} to answer at once. One that does not answer in time, answers an error or goes
+away counts as one that was not asked; `$/cancelRequest` tells it that nobody waits any more. The
+answer is read also behind requests that are not taken yet, up to some megabytes of them."""
 
 
 def json_schema() -> dict[str, Any]:

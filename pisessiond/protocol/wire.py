@@ -20,6 +20,9 @@ SUPPORTED_VERSIONS = (1,)
 MAX_HEADER_BYTES = 8 << 10
 MAX_MESSAGE_BYTES = 64 << 20
 MAX_IN_FLIGHT = 256
+MAX_ASKED = 16
+"""Requests of the daemon that one client has not answered: a compaction asks for two texts, and
+several sessions may be compacted at a time."""
 MAX_CLIENTS = 256
 """Clients served at once."""
 MAX_ANSWER_BYTES = 8 << 20

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from pisessiond.protocol.lifecycle_models import CancelParams
 from pisessiond.protocol.methods import ASKED, CANCEL, Asked
-from pisessiond.protocol.wire import MAX_MESSAGE_BYTES
+from pisessiond.protocol.wire import MAX_ASKED, MAX_MESSAGE_BYTES
 from pisessiond.server import conversion
 from pisessiond.server.envelope import Message, notification, request
 from pisessiond.service.types import Absent
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from pisessiond.server.outbound import Outbound
 
 log = logging.getLogger(__name__)
-
-ASKED_AT_ONCE: Final = 16
-"""Unanswered requests to one client: a compaction asks for two texts, and several sessions may be
-compacted at a time. One more counts as not answered."""
 
 _PREFIX: Final = "pd:"
 """Begins our ids. pygls, which may ask the same client something, has UUIDs for its own."""
@@ -87,8 +83,8 @@ class Asking:
         """
         if not self.offers(method):
             raise Absent(f"The client does not answer {method}.")
-        if len(self._waiting) >= ASKED_AT_ONCE:
-            raise Absent(f"The client has {ASKED_AT_ONCE} requests to answer already.")
+        if len(self._waiting) >= MAX_ASKED:
+            raise Absent(f"The client has {MAX_ASKED} requests to answer already.")
         asked = ASKED[method]
         request_id = f"{_PREFIX}{next(self._numbers)}"
         body = request(request_id, method, conversion.asked_params(asked, params))

@@ -195,7 +195,11 @@ class Connection:
     # Its life.
 
     def close_soon(self) -> None:
-        """Ends the connection once what is at work and what waits is dealt with."""
+        """Ends the connection once what is at work and what waits is dealt with.
+
+        What the client was asked it can answer no more.
+        """
+        self.asking.close()
         self._closing.set()
 
     async def run(self) -> None:
@@ -253,7 +257,6 @@ class Connection:
         except OSError:
             pass
         self._gone = True
-        self.asking.close()
         self.close_soon()
 
     async def _read(self) -> None:

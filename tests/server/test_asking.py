@@ -274,10 +274,20 @@ async def test_who_leaves_is_absent_at_once(daemon: Running, ask: Ask, how: str)
         await other.call("daemon/status")
 
 
+async def test_the_end_of_the_daemon_ends_the_waiting(daemon: Running, ask: Ask) -> None:
+    async with lender(daemon) as client:
+        asked = ask()
+        await request_of(client)
+        daemon.daemon.state.stop("signal")
+        await asked.gone()
+        assert (await client.receive())["method"] == "daemon/stopping"
+        await client.closed()
+
+
 async def test_only_so_many_are_unanswered_at_once(
     daemon: Running, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "ASKED_AT_ONCE", 2)
+    monkeypatch.setattr(asking, "MAX_ASKED", 2)
     async with lender(daemon) as client:
         first, second, third = ask(), ask(), ask()
         assert "2 requests" in await third.gone()
