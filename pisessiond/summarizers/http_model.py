@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
@@ -48,7 +48,7 @@ class Way:
 class HttpSummarizer:
     """A model that is asked over HTTP; a `Summarizer`."""
 
-    is_extract: Final = False
+    is_extract = False
 
     def __init__(
         self,

@@ -33,7 +33,7 @@ MAX_ERROR: Final = 64 << 10
 """So much of an error is read; what it is about stands at its beginning."""
 
 AFTERWORD: Final = 5.0
-"""Seconds that are waited, once the text is whole, for the usage behind it."""
+"""Seconds of silence that are waited, once the text is whole, for the usage behind it."""
 
 FAREWELL: Final = 0.2
 """Seconds that are waited for the end of a body in which nothing more will come, so that the
@@ -128,7 +128,10 @@ async def _read_stream(
         for event in stream.feed(start):
             _take(call, answer, event)
         while True:
-            scope.deadline = min(scope.deadline, anyio.current_time() + _patience(answer))
+            patience = anyio.current_time() + _patience(answer)
+            # After the end it runs once; before that, anew with each piece, since some servers
+            # give every piece a reason to have ended.
+            scope.deadline = min(scope.deadline, patience) if answer.is_over else patience
             try:
                 piece = await anext(pieces)
             except StopAsyncIteration:
@@ -166,6 +169,12 @@ def _end_of_stream(call: Call, answer: Answer) -> None:
     if not call.asked.endpoint.supports_finish_reason:
         answer.stop = "toolCall" if answer.calls_tool else "whole"
         return
+    if answer.is_over:
+        raise Failure(
+            "protocol",
+            f"{call.asked.who} ended without saying why, so the summary may be cut. If it never "
+            "says, set compat.supportsFinishReason to false in models.json.",
+        )
     raise _cut(call)
 
 

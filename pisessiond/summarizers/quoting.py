@@ -88,17 +88,17 @@ def quote(message: str, *, secrets: Iterable[str], private: Iterable[str]) -> st
     for secret in secrets:
         if len(secret) >= _SHORTEST_SECRET:
             message = message.replace(secret, "…")
+    message = message[: 2 * MAX_QUOTE]
     line = " ".join("".join(c if c.isprintable() else " " for c in message).split())
-    if not line or _shares_a_piece(line[: 2 * MAX_QUOTE], private):
+    # An echo may have kept its line ends.
+    pieces = _pieces(message) | _pieces(line)
+    if not line or any(piece in text for text in private for piece in pieces):
         return ""
     if len(line) > MAX_QUOTE:
         line = line[: MAX_QUOTE - 1].rstrip() + "…"
     return f"“{line}”"
 
 
-def _shares_a_piece(line: str, private: Iterable[str]) -> bool:
-    """Whether a piece of `_ECHO` characters or a few more stands in both."""
-    last = len(line) - _ECHO
-    pieces = [line[at : at + _ECHO] for at in range(0, last + 1, _ECHO // 6)]
-    texts = [" ".join(text.split()) for text in private] if pieces else []
-    return any(piece in text for piece in pieces for text in texts)
+def _pieces(text: str) -> set[str]:
+    """Pieces of which one is whole in whatever a text repeats at `_ECHO` characters and a few."""
+    return {text[at : at + _ECHO] for at in range(0, len(text) - _ECHO + 1, _ECHO // 4)}

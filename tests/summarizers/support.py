@@ -12,7 +12,7 @@ import pytest
 from pisessiond.core.summary_task import Prompt, SummaryTask
 from pisessiond.models.base import UNKNOWN, ModelFacts, ModelName
 from pisessiond.models.endpoints import Api, Endpoint, Secret
-from pisessiond.summarizers.base import SummaryFailed, Written
+from pisessiond.summarizers.base import Summarizer, SummaryFailed, Written
 from pisessiond.summarizers.http import Http, Limits
 from pisessiond.summarizers.http_model import HttpSummarizer, Way
 from pisessiond.summarizers.retrying import Pacing, RetryPolicy
@@ -77,6 +77,7 @@ class Desk:
 
     @property
     def summarizer(self) -> HttpSummarizer:
+        """A new one each time; it keeps the contract of `Summarizer`, as `write` shows."""
         pacing = Pacing() if self.real_time else self.clock.pacing
         way = Way(self.http, self.proxy, self.limits, self.policy, pacing)
         return HttpSummarizer(
@@ -84,7 +85,8 @@ class Desk:
         )
 
     async def write(self, task: SummaryTask = TASK) -> Written:
-        return await self.summarizer.write(task, self.received.append)
+        summarizer: Summarizer = self.summarizer
+        return await summarizer.write(task, self.received.append)
 
     async def failure(self, task: SummaryTask = TASK) -> SummaryFailed:
         """How it fails; every sentence is looked at for what must not stand in it."""

@@ -16,6 +16,7 @@ from tests.support.model_replies import (
     AnthropicMessage,
     Cut,
     OpenAICompletion,
+    Pause,
     Reply,
     Stall,
     anthropic_event,
@@ -128,7 +129,20 @@ async def test_a_server_that_never_says_why_it_ends_is_believed_where_that_is_kn
         one.more = {"supports_finish_reason": False}
         assert (await one.write()).text == "Done."
         one.more = {}
-        assert (await one.failure()).reason == "connection"
+        failure = await one.failure()
+        assert failure.reason == "protocol"
+        assert "supportsFinishReason" in str(failure)
+        assert len(one.server.requests) == 2
+
+
+async def test_a_reason_to_have_ended_in_every_piece_ends_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pisessiond.summarizers.http_reading.AFTERWORD", 0.15)
+    chunks = [OpenAICompletion([]).chunk({"content": f"{n} "}, "stop") for n in range(10)]
+    slow = [step for chunk in chunks for step in (openai_event(chunk).encode(), Pause(0.05))]
+    async with desk("openai-completions", Reply([*slow, b"data: [DONE]\n\n"])) as one:
+        assert (await one.write()).text == "0 1 2 3 4 5 6 7 8 9"
 
 
 @pytest.mark.parametrize("api", APIS)

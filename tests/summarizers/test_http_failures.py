@@ -251,10 +251,23 @@ async def test_neither_key_nor_headers_nor_prompt_are_quoted(api: Api) -> None:
         assert "“" not in str(await one.failure())
 
 
-@pytest.mark.parametrize("echo", [USER[5:40], f"x {USER[11:39]} y", USER.replace(" ", "\n\t ")])
-def test_an_echo_of_the_prompt_is_not_shown(echo: str) -> None:
-    assert quote(f"Wrong input {echo}", secrets=(), private=(USER,)) == ""
-    assert quote("Wrong input of the user", secrets=(), private=(USER,)) != ""
+PRIVATE = "The conversation:\n\tone word\n\ta line\n\tmore of it\n and a longer line than those"
+
+
+@pytest.mark.parametrize("start", range(len(PRIVATE) - 30))
+def test_an_echo_of_the_prompt_is_not_shown(start: int) -> None:
+    echo = PRIVATE[start : start + 30]
+    assert quote(f"Wrong input {echo}!", secrets=(), private=("", PRIVATE)) == ""
+
+
+def test_a_longer_line_is_known_however_its_blanks_are_changed() -> None:
+    echo = "and  a\nlonger line\tthan those"
+    assert quote(f"Wrong input: {echo}", secrets=(), private=(PRIVATE,)) == ""
+
+
+def test_a_few_words_in_common_are_no_echo() -> None:
+    said = "Wrong input in the conversation: a longer one"
+    assert quote(said, secrets=(), private=(PRIVATE,)) == f"“{said}”"
 
 
 def test_quotes_are_bounded() -> None:
