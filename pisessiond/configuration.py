@@ -102,6 +102,17 @@ def _problems(setup: Setup, cwd: str, model: str | None) -> Iterator[BadSetting]
             yield of_http
     if (of_models := _pi_models(setup).problem) is not None:
         yield of_models
+    if (of_keys := _auth_problem(setup)) is not None:
+        yield of_keys
+
+
+def _auth_problem(setup: Setup) -> BadSetting | None:
+    try:
+        if setup.auth.look() is not None:
+            return None
+    except Unreadable as error:
+        return unreadable("auth.json", error)
+    return BadSetting("auth.json", "the text", "is no JSON object; correct it.")
 
 
 def _pi_models(setup: Setup) -> PiModels:
@@ -115,8 +126,8 @@ def _keys(setup: Setup) -> Iterator[tuple[str, str]]:
     try:
         stored = setup.auth.look()
     except Unreadable:
-        stored = {}
-    return key_lines(setup.endpoints, stored, _pi_models(setup))
+        stored = None
+    return key_lines(setup.endpoints, stored or {}, _pi_models(setup))
 
 
 def _problem(problem: BadSetting) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pisessiond.models.config_values import Commands, UnrunCommands
-from pisessiond.models.keys import Stored, read_auth
+from pisessiond.models.keys import Credentials, read_auth
 from pisessiond.models.known import KnownModels
 from pisessiond.models.pi_models import PiModels, read_pi_models
 from pisessiond.models.resolving import FileEndpoints
@@ -28,7 +28,7 @@ class Setup:
     models: KnownModels
     endpoints: FileEndpoints
     pi_models: CachedFile[PiModels]
-    auth: CachedFile[Mapping[str, Stored]]
+    auth: CachedFile[Credentials]
 
 
 def read_setup(

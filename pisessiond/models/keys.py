@@ -40,14 +40,21 @@ class SignedIn:
 Stored: TypeAlias = StoredKey | SignedIn
 
 
-def read_auth(text: str | None) -> Mapping[str, Stored]:
-    """The credentials of `auth.json`. Nobody is told what is wrong in there; pi does that."""
+Credentials: TypeAlias = Mapping[str, Stored] | None
+"""What `auth.json` holds by provider; None: it is no JSON, and nobody knows what it was to say."""
+
+
+def read_auth(text: str | None) -> Credentials:
+    """The credentials of `auth.json`; entries that mean nothing are passed over."""
+    if text is None:
+        return {}
     try:
-        value = parse_json((text or "{}").removeprefix("\ufeff"))
+        value = parse_json(text.removeprefix("\ufeff"))
     except NotJson:
-        return {}
+        # Not even its words may be told: they could quote a key.
+        return None
     if not isinstance(value, dict):
-        return {}
+        return None
     read = {name: _stored(entry) for name, entry in value.items()}
     return {name: entry for name, entry in read.items() if entry is not None}
 
@@ -112,7 +119,7 @@ def find_key(
     entry = stored.get(provider)
     if isinstance(entry, SignedIn):
         return _signed_in(provider)
-    if entry is not None and entry.key:
+    if entry is not None and entry.key and _can_be_filled_in(entry, environment):
         return KeySource(entry.key, AUTH_FILE, entry.environment)
     if entry is None and configured is not None:
         names = names_in(configured)
@@ -124,6 +131,11 @@ def find_key(
             )
         return KeySource(configured, names[0] if len(names) == 1 else MODELS_FILE)
     return _from_environment(provider, environment)
+
+
+def _can_be_filled_in(entry: StoredKey, environment: Mapping[str, str]) -> bool:
+    """Whether what a stored key stands for is set; pi goes on to the environment else."""
+    return all(entry.environment.get(n) or environment.get(n) for n in names_in(entry.key))
 
 
 def _from_environment(provider: str, environment: Mapping[str, str]) -> KeySource | NoKey:

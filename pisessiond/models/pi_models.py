@@ -47,6 +47,15 @@ class Cost(_Struct, frozen=True, rename="camel"):
     tiers: list[Tier] | None = None
 
 
+class WholeCost(Cost, frozen=True, rename="camel", kw_only=True):
+    """The same for a model of the user's own, where no part may be missing."""
+
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+
+
 class Override(_Struct, frozen=True, rename="camel"):
     """What is changed of a model."""
 
@@ -66,6 +75,7 @@ class Model(Override, frozen=True, rename="camel", kw_only=True):
     """A model the user added."""
 
     id: Text
+    cost: WholeCost | None = None
     api: Text | None = None
     base_url: Text | None = None
 

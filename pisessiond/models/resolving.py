@@ -12,9 +12,9 @@ from pisessiond.models.base import UNKNOWN, ModelName
 from pisessiond.models.config_values import Commands, Unresolved
 from pisessiond.models.endpoints import Api, AuthStyle, Endpoint, NotUsable, Secret, Wanted
 from pisessiond.models.keys import (
+    Credentials,
     KeySource,
     NoKey,
-    Stored,
     check_key,
     find_key,
 )
@@ -40,7 +40,7 @@ class FileEndpoints:
     def __init__(
         self,
         models: CachedFile[PiModels],
-        auth: CachedFile[Mapping[str, Stored]],
+        auth: CachedFile[Credentials],
         environment: Mapping[str, str],
         commands: Commands,
     ) -> None:
@@ -111,6 +111,8 @@ class FileEndpoints:
             stored = self._auth.look()
         except Unreadable as error:
             raise _Refused(f"pi's auth.json {error}") from error
+        if stored is None:
+            raise _Refused("pi's auth.json is no JSON object; correct it.")
         configured = self._pi_models().providers.get(provider, _NOTHING).api_key
         return find_key(provider, stored, configured, self._environment)
 
@@ -214,12 +216,14 @@ class FileEndpoints:
     def _headers(
         self, name: str, provider: Provider, model: Model | None, override: Override | None
     ) -> Mapping[str, str]:
+        source = self._key_source(name)
+        also = {} if isinstance(source, NoKey) else source.environment
         raw = dict(provider.headers)
         for part in (model, override):
             if part is not None:
                 raw |= part.headers
         return {
-            header: self._value(value, {}, f"The header {header} for {name} cannot be had")
+            header: self._value(value, also, f"The header {header} for {name} cannot be had")
             for header, value in raw.items()
         }
 

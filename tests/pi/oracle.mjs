@@ -31,6 +31,7 @@ async function serve() {
     exporting,
     summaries,
     { settings },
+    { models },
   ] =
     await Promise.all([
       import("./oracle/opened.mjs"),
@@ -43,6 +44,7 @@ async function serve() {
       import("./oracle/exporting.mjs"),
       import("./oracle/summaries.mjs"),
       import("./oracle/settings.mjs"),
+      import("./oracle/models.mjs"),
     ]);
 
   const operations = {
@@ -57,6 +59,7 @@ async function serve() {
     collectAll: summaries.collectAll,
     compactAt: summaries.compactAt,
     settings,
+    models,
     moveWithSummary: summaries.moveWithSummary,
     build,
     glance: writing.glance,
