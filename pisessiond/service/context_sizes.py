@@ -43,7 +43,7 @@ class Yardstick:
     def due_at(self) -> int | None:
         """The size above which pi would compact; None when it would not, or nobody can tell."""
         settings = self.settings
-        if self.window is None or settings.problem is not None:
+        if self.window is None or settings.problem_for(self.model) is not None:
             return None
         compaction = settings.compaction_for(self.model)
         return self.window - compaction.reserve_tokens if compaction.enabled else None
