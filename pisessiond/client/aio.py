@@ -26,7 +26,7 @@ from pisessiond.client.errors import ConnectionLost, RpcFailure
 from pisessiond.client.inbox import EVERYTHING_ELSE, Notification
 from pisessiond.client.lasting import LastingConnection
 from pisessiond.client.params import UNSET, Unset, to_wire
-from pisessiond.client.session import Session
+from pisessiond.client.session import Filter, Session
 from pisessiond.protocol.build import current_build, is_older
 
 PROTOCOL_VERSIONS = [1]
@@ -186,13 +186,18 @@ class Client:
         *,
         path: str | Unset = UNSET,
         latest: str | Unset = UNSET,
+        rows: Filter | Unset = UNSET,
     ) -> Session:
         """Opens a session by its id, its file, or as the latest of a folder, and hears of changes.
+
+        With `rows` (a filter) the answer holds the rows around `here`, and changes tell of rows.
 
         A session is open once for a client: of two such objects only one gets each change.
         """
         folder = UNSET if latest is UNSET else {"cwd": latest}
-        opened = await self.call("session/open", to_wire(session=session, path=path, latest=folder))
+        wish = UNSET if rows is UNSET else {"filter": rows}
+        named = to_wire(session=session, path=path, latest=folder, rows=wish)
+        opened = await self.call("session/open", named)
         return Session(self._connection, opened, self._new_id)
 
     async def create(

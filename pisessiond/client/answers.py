@@ -200,6 +200,89 @@ class Progress(TypedDict):
     message: NotRequired[str | None]
 
 
+class RowCount(TypedDict):
+    """How often a tool was called."""
+
+    name: str
+    n: int
+
+
+class RowSize(TypedDict):
+    """The context size if one stood at a row's last entry."""
+
+    tokens: int
+    percent: float | None
+    source: Literal["measured", "estimated"]
+    grade: Literal["ok", "warn", "high"]
+
+
+class Row(TypedDict):
+    """One painted line, standing for one or more entries."""
+
+    id: str
+    kind: Literal[
+        "user",
+        "answer",
+        "work",
+        "step",
+        "bash",
+        "note",
+        "compaction",
+        "summarised",
+        "branchSummary",
+        "alternative",
+        "group",
+        "ahead",
+        "here",
+        "meta",
+    ]
+    level: str | None
+    after: str | None
+    entry: EntryId | None
+    first: EntryId | None
+    last: EntryId | None
+    entries: int
+    title: str
+    label: str | None
+    counts: list[RowCount]
+    failed: int
+    outcome: Literal["ok", "failed", "error", "aborted", "running"] | None
+    time: str | None
+    duration: int | None
+    tokens: int | None
+    size: RowSize | None
+    rows: int
+    depth: int
+    fold: Literal["none", "closed", "open"]
+    flags: list[
+        Literal[
+            "active",
+            "ahead",
+            "summarised",
+            "omitted",
+            "replaced",
+            "unsaved",
+            "problem",
+            "external",
+            "notInContext",
+        ]
+    ]
+    forks: list[str]
+    by: str | None
+
+
+class RowsResult(TypedDict):
+    """Rows of one level in their order."""
+
+    rev: int
+    level: str | None
+    total: int
+    rows: list[Row]
+    before: NotRequired[str | None]
+    after: NotRequired[str | None]
+    path: NotRequired[list[str] | None]
+
+
 class OpenResult(TypedDict):
     """The session as it stands, in the same step as the subscription to what comes."""
 
@@ -221,6 +304,7 @@ class OpenResult(TypedDict):
     contextSize: ContextSize | None
     problems: list[Problem]
     operation: Progress | None
+    rows: NotRequired[RowsResult | None]
     skipBranchPrompt: bool
 
 

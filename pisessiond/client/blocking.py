@@ -22,7 +22,7 @@ from pisessiond.client.address import agent_folder
 from pisessiond.client.answering import BlockingHandlers
 from pisessiond.client.blocking_connection import BlockingConnection
 from pisessiond.client.blocking_lasting import BlockingLastingConnection
-from pisessiond.client.blocking_session import BlockingSession
+from pisessiond.client.blocking_session import BlockingSession, Filter
 from pisessiond.client.entries import NewId, new_entry_id
 from pisessiond.client.errors import ConnectionLost, RpcFailure
 from pisessiond.client.inbox import EVERYTHING_ELSE, Notification
@@ -194,13 +194,18 @@ class BlockingClient:
         *,
         path: str | Unset = UNSET,
         latest: str | Unset = UNSET,
+        rows: Filter | Unset = UNSET,
     ) -> BlockingSession:
         """Opens a session by its id, its file, or as the latest of a folder, and hears of changes.
+
+        With `rows` (a filter) the answer holds the rows around `here`, and changes tell of rows.
 
         A session is open once for a client: of two such objects only one gets each change.
         """
         folder = UNSET if latest is UNSET else {"cwd": latest}
-        opened = self.call("session/open", to_wire(session=session, path=path, latest=folder))
+        wish = UNSET if rows is UNSET else {"filter": rows}
+        named = to_wire(session=session, path=path, latest=folder, rows=wish)
+        opened = self.call("session/open", named)
         return BlockingSession(self._connection, opened, self._new_id)
 
     def create(

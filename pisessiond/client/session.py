@@ -294,6 +294,28 @@ class Session:
             filter=filter,
         )
 
+    async def rows(
+        self,
+        *,
+        level: str | Unset = UNSET,
+        around: EntryId | Unset = UNSET,
+        after: str | Unset = UNSET,
+        before: str | Unset = UNSET,
+        count: int = 200,
+        filter: Filter = "default",  # noqa: A002
+    ) -> answers.RowsResult:
+        """One level of the tree as people see it; `around="here"` is where people look first."""
+        return await self._call(
+            answers.RowsResult,
+            "session/rows",
+            level=level,
+            around=around,
+            after=after,
+            before=before,
+            count=count,
+            filter=filter,
+        )
+
     async def whole_tree(self, *, filter: Filter = "all") -> answers.TreeResult:  # noqa: A002
         """All pages of the tree as one, of one rev unless the session changes all the time."""
         for _ in range(_TREE_ATTEMPTS):

@@ -16,6 +16,7 @@ from pisessiond.protocol import asked_models as asked
 from pisessiond.protocol import file_models as files
 from pisessiond.protocol import lifecycle_models as life
 from pisessiond.protocol import notification_models as told
+from pisessiond.protocol import row_models as row
 from pisessiond.protocol import search_models as find
 from pisessiond.protocol import session_models as session
 from pisessiond.protocol import values
@@ -184,6 +185,14 @@ TREE: Final = Method(
     view.TreeParams,
     view.TreeResult,
     "A stretch of the branch tree, flat, in preorder with the active branch first.",
+    (*_READS, "EntryNotFound"),
+)
+ROWS: Final = Method(
+    "session/rows",
+    "read",
+    row.RowsParams,
+    row.RowsResult,
+    "The tree as people see it, one level at a time; every client paints it alike.",
     (*_READS, "EntryNotFound"),
 )
 ENTRIES: Final = Method(
@@ -363,6 +372,7 @@ METHODS: Final[dict[str, Method[Any, Any]]] = {
         LIST,
         SEARCH,
         TREE,
+        ROWS,
         ENTRIES,
         CONTEXT,
         CONTEXT_SIZE,

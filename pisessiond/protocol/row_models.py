@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field, StrictStr, model_validator
 
-from pisessiond.protocol.values import SizeSource
+from pisessiond.protocol.values import Change, SizeSource
 from pisessiond.protocol.view_models import SessionParams, TreeFilter
 from pisessiond.protocol.wire import MAX_TREE_NODES, EntryId, WireModel
 
@@ -144,6 +144,17 @@ class RowsParams(SessionParams):
         if sum(value is not None for value in (self.around, self.after, self.before)) > 1:
             raise ValueError("give at most one of around, after and before")
         return self
+
+
+class RowsChange(Change):
+    """The change of kind `rows`; only for clients that asked for rows at `session/open`."""
+
+    upsert: list[Row] = Field(default_factory=list)
+    """New or changed rows, whole; each stands behind its `after` on its `level`."""
+    gone: list[str] = Field(default_factory=list)
+    """Rows that are no more."""
+    stale: list[str | None] = Field(default_factory=list)
+    """Levels to be asked for again, and with them whatever is open inside; null: the main line."""
 
 
 class RowsResult(WireModel):

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, StrictBool, StrictStr, model_validator
 
+from pisessiond.protocol.row_models import RowsResult, RowsWish
 from pisessiond.protocol.values import (
     Change,
     ContextSize,
@@ -81,6 +82,9 @@ class OpenParams(ReadParams):
     since: Position | None = None
     """What the client has seen already; where the daemon still has all that came after it, it
     answers in mode `deltas`."""
+    rows: RowsWish | None = None
+    """The client draws rows: the answer brings those around `here`, and each change then tells
+    how the rows have changed."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> OpenParams:
@@ -129,6 +133,9 @@ class OpenResult(WireModel):
     """What in the file could not be taken as it stands."""
     operation: Progress | None
     """What runs now; null when nothing does."""
+    rows: RowsResult | None = None
+    """With `rows`: the main line around `here`. Absent where the session changed meanwhile; then
+    ask with `session/rows`."""
     skip_branch_prompt: bool
     """pi's setting `branchSummary.skipPrompt`: moves are not to ask whether to summarise."""
 

@@ -31,6 +31,7 @@ from pisessiond.server.requests import Requests
 from pisessiond.server.streams import MessageStream
 
 if TYPE_CHECKING:
+    from pisessiond.core.rows.row import Filter
     from pisessiond.protocol.lifecycle_models import InitializeParams
     from pisessiond.server.state import DaemonState
     from pisessiond.service.open_session import OpenSession
@@ -72,6 +73,8 @@ class Connection:
         self.lsp = LspHalf(self)
         self.subscriptions: dict[str, OpenSession] = {}
         """Sessions this client hears of, by handle."""
+        self._drawn: dict[str, Filter] = {}
+        """Under which filter it draws the rows of each."""
         self.must_show_token = stream.transport == "tcp"
         """Whether the client has still to prove that it is this user's."""
         self._stream = stream
@@ -130,8 +133,14 @@ class Connection:
         self.outbound.reopened(session.handle)
         return snapshot
 
+    def draw(self, session: OpenSession, filter_name: Filter) -> None:
+        """Tells with each change of a session how its rows have changed, from now on."""
+        self._drawn[session.handle] = filter_name
+        session.rows.listen(self, filter_name)
+
     def unsubscribe(self, handle: str) -> None:
         """Ends a subscription, if there is one."""
+        self._drawn.pop(handle, None)
         if (session := self.subscriptions.pop(handle, None)) is not None:
             session.unsubscribe(self)
 
@@ -139,7 +148,8 @@ class Connection:
 
     def session_changed(self, change: SessionChange) -> None:
         """Sends a change on, or drops it where the client reads too slowly."""
-        self.outbound.put_state(change.session, did_change(change))
+        drawn = self._drawn.get(change.session)
+        self.outbound.put_state(change.session, did_change(change, drawn))
 
     def session_reset(self, session: str, reason: str) -> None:
         """Tells the client to open a session again; the old subscription is over."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from pisessiond.core.errors import SessionError
 from pisessiond.core.problems import Problem
+from pisessiond.core.rows.row import Filter, RowsChange
 from pisessiond.protocol import act_models, session_models, values, view_models
 from pisessiond.protocol.conversion import from_core
 from pisessiond.protocol.errors import RpcError
@@ -16,6 +17,7 @@ from pisessiond.protocol.notification_models import DidChange, DidProgress, Sess
 from pisessiond.protocol.wire import WireModel
 from pisessiond.server.envelope import notification
 from pisessiond.server.faults import log_fault
+from pisessiond.server.row_conversion import rows_change
 from pisessiond.service import errors as service
 from pisessiond.service import types
 from pisessiond.service.listing import ListPage
@@ -144,21 +146,38 @@ def problems(given: Iterable[Problem]) -> list[values.Problem]:
     ]
 
 
-def did_change(given: types.SessionChange) -> bytes:
-    """The notification of a change, encoded once for all who are told."""
-    if given.encoded is None:
-        size = given.context_size
-        params = DidChange(
-            session=given.session,
-            epoch=given.epoch,
-            base=given.base,
-            rev=given.rev,
-            changes=[_change(one) for one in given.changes],
-            leaf=given.leaf,
-            context_size=context_size(size) if size else None,
-        )
-        given.encoded = notification(DID_CHANGE.name, params)
-    return given.encoded
+def did_change(given: types.SessionChange, filter_name: Filter | None = None) -> bytes:
+    """The notification of a change, encoded once for all who are told the same.
+
+    With a filter it tells those who draw rows how these have changed.
+    """
+    rows = given.rows.get(filter_name) if filter_name is not None else None
+    if filter_name is None or rows is None:
+        if given.encoded is None:
+            given.encoded = _did_change(given, None)
+        return given.encoded
+    encoded = given.encoded_rows.get(filter_name)
+    if encoded is None:
+        encoded = given.encoded_rows[filter_name] = _did_change(given, rows)
+    return encoded
+
+
+def _did_change(given: types.SessionChange, rows: RowsChange | None) -> bytes:
+    size = given.context_size
+    changes = [_change(one) for one in given.changes]
+    if rows is not None:
+        origin = given.changes[-1].origin if given.changes else "repair"
+        changes.append(rows_change(rows, _origin(origin)))
+    params = DidChange(
+        session=given.session,
+        epoch=given.epoch,
+        base=given.base,
+        rev=given.rev,
+        changes=changes,
+        leaf=given.leaf,
+        context_size=context_size(size) if size else None,
+    )
+    return notification(DID_CHANGE.name, params)
 
 
 def _change(given: types.Change) -> values.Change:

@@ -83,6 +83,7 @@ _ROWS: Final = (
     _bind(methods.LIST, sessions.list_sessions),
     _bind(methods.SEARCH, search.search),
     _bind(methods.TREE, tree.tree),
+    _bind(methods.ROWS, tree.rows),
     _bind(methods.ENTRIES, tree.entries),
     _bind(methods.CONTEXT, context.context),
     _bind(methods.CONTEXT_SIZE, context.context_size),

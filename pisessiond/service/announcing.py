@@ -9,13 +9,14 @@ lost its connection can be given just what it missed.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import anyio
 
 from pisessiond.core.lines import EntryId
+from pisessiond.core.rows.row import Filter, RowsChange
 from pisessiond.service.types import Change, ContextSize, Progress, SessionChange, Subscriber
 
 JOIN_SECONDS = 0.05
@@ -56,6 +57,16 @@ def _size_of(change: SessionChange) -> int:
         size += sum(_NODE_BYTES + len(node.label or "") for node in part.nodes)
         size += _spelled(part.details)
     return size
+
+
+def _joined_rows(changes: Sequence[SessionChange]) -> dict[Filter, RowsChange]:
+    """What happened to rows over several changes, by filter."""
+    joined: dict[Filter, RowsChange] = {}
+    for change in changes:
+        for name, rows in change.rows.items():
+            before = joined.get(name)
+            joined[name] = rows if before is None else before.then(rows)
+    return joined
 
 
 class RingBudget:
@@ -175,11 +186,14 @@ class Announcer:
         leaf: EntryId | None,
         size: ContextSize | None,
         steps: int = 1,
+        rows: Mapping[Filter, RowsChange] | None = None,
     ) -> None:
         """Say what happened in the last `steps` entries or moves; at once unless in a storm."""
         base = self.rev
         self.rev += steps
-        change = SessionChange(self.handle, self.epoch, base, self.rev, tuple(changes), leaf, size)
+        change = SessionChange(
+            self.handle, self.epoch, base, self.rev, tuple(changes), leaf, size, rows or {}
+        )
         now = self._monotonic()
         is_storm = len(self._recent) == CALM and now - self._recent[0] < JOIN_SECONDS
         self._recent.append(now)
@@ -201,9 +215,12 @@ class Announcer:
             return
         first, last = self._pending[0], self._pending[-1]
         parts = tuple(part for change in self._pending for part in change.changes)
+        rows = _joined_rows(self._pending)
         self._pending = []
         self._pending_size = 0
-        self._send(replace(last, base=first.base, changes=parts, encoded=None))
+        self._send(
+            replace(last, base=first.base, changes=parts, rows=rows, encoded=None, encoded_rows={})
+        )
 
     def _send(self, change: SessionChange) -> None:
         for subscriber in list(self.subscribers):

@@ -31,6 +31,7 @@ from pisessiond.service.loading import Loaded, load_again
 from pisessiond.service.nodes import make_node, node_size
 from pisessiond.service.operations import OperationSlot
 from pisessiond.service.place_keeping import PlaceKeeper
+from pisessiond.service.row_book import RowBook
 from pisessiond.service.settings import DefaultSettings, Settings
 from pisessiond.service.storing import Questions, in_worker
 from pisessiond.service.types import (
@@ -113,6 +114,7 @@ class HeldSession:
         self.on_file: Callable[[], None] = lambda: None
         """Called when the session's file has appeared or was read anew."""
         self.sizing = LeafSizing(self)
+        self.rows = RowBook(self)
         self._adopt(loaded)
         self._sized = anyio.Event()
         self._workers = Questions(QUESTIONS_AT_ONCE)
@@ -158,6 +160,7 @@ class HeldSession:
         self.session: Session = loaded.session
         self.log: SessionLog = loaded.log
         self.sizing.adopt(loaded.session, loaded.early, loaded.settings)
+        self.rows.reset()
 
     @property
     def path(self) -> str | None:
@@ -214,12 +217,14 @@ class HeldSession:
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
         self.news.unsubscribe(subscriber)
+        self.rows.unlisten(subscriber)
         self.last_used = self.clock.monotonic()
         if not self.subscribers and self.has_unkept_place and self._tasks is not None:
             self._tasks.start_soon(self.places.keep)
 
     def snapshot(self, since: tuple[str, int] | None = None) -> Snapshot:
-        session = self.session
+        session, size = self.session, self.leaf_size()
+        self.sizing.told = self.sizing.told or size
         missed = self.news.since(*since) if since is not None else None
         return Snapshot(
             session=self.handle,
@@ -233,7 +238,7 @@ class HeldSession:
             last_external=self.last_external,
             name=session.name,
             entry_count=session.index.count,
-            context_size=self.leaf_size(),
+            context_size=size,
             problems=(*session.problems, *self.writing.problems),
             operation=self.operations.progress,
             skip_branch_prompt=self.sizing.settings.skip_branch_prompt,
@@ -262,7 +267,7 @@ class HeldSession:
 
     def tell(self, changes: Sequence[Change], steps: int = 1) -> None:
         self.sizing.told = size = self.leaf_size()
-        self.news.tell(changes, self.leaf, size, steps)
+        self.news.tell(changes, self.leaf, size, steps, self.rows.changes(changes, size))
 
     @property
     def weight(self) -> int:
@@ -305,6 +310,7 @@ class HeldSession:
         if not nodes and not new_problems:
             return
         self.sizing.note(came)
+        self.rows.note(came, EXTERNAL)
         change = Change("append" if nodes else "problem", EXTERNAL, nodes)
         if new_problems:
             change.details["problems"] = new_problems

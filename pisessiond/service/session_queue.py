@@ -328,8 +328,12 @@ class SessionQueue(HeldSession):
             plan = act.plan
             assert plan is not None
             moved = self.session.leaf_id != act.leaf
+            if moved and _is_move(act, plan):
+                self.rows.left(self.session.leaf)
             self.session.leaf = self.session.row_of(act.leaf)
-            self.sizing.note((self.session.row_of(new.head.id), new.entry) for new in act.entries)
+            came = [(self.session.row_of(new.head.id), new.entry) for new in act.entries]
+            self.sizing.note(came)
+            self.rows.note(came, act.origin)
             self.place_changed(client_moved=_is_move(act, plan))
             if act.entries or moved:
                 change = Change(plan.kind, act.origin, self._nodes(act), plan.details)

@@ -6,10 +6,12 @@ carry them, ids are entry ids as the file spells them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from pisessiond.core.problems import Problem
+from pisessiond.core.rows.row import Filter, RowsChange
 from pisessiond.core.tokens import Part
 
 EntryId = str | int | float
@@ -161,8 +163,12 @@ class SessionChange:
     leaf: EntryId | None
     context_size: ContextSize | None
     """At the leaf; None while sizes are still being counted."""
+    rows: Mapping[Filter, RowsChange] = field(default_factory=dict)
+    """How the rows have changed, by each filter that somebody draws them under."""
     encoded: bytes | None = None
     """The wire form, filled by the first subscriber that encodes it."""
+    encoded_rows: dict[Filter, bytes] = field(default_factory=dict)
+    """The same for those who draw rows."""
 
 
 OperationName = Literal["compact", "summarise", "fork", "navigate"]

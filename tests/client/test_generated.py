@@ -26,6 +26,7 @@ TYPED: dict[str, Callable[..., Any]] = {
     "session/close": Session.close,
     "session/sync": Session.sync,
     "session/tree": Session.tree,
+    "session/rows": Session.rows,
     "session/entries": Session.entries,
     "session/context": Session.context,
     "session/stats": Session.stats,

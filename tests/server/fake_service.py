@@ -11,6 +11,7 @@ import msgspec
 
 from pisessiond.core.errors import EntryNotFound, NotASession
 from pisessiond.core.problems import Problem
+from pisessiond.core.rows.row import Filter, Row
 from pisessiond.core.snippets import Snippet
 from pisessiond.service.cataloguing import ListSubscriber
 from pisessiond.service.errors import (
@@ -22,6 +23,7 @@ from pisessiond.service.errors import (
 )
 from pisessiond.service.listing import ListPage, Wanted
 from pisessiond.service.places import Folder
+from pisessiond.service.row_book import RowsPage, RowsWish
 from pisessiond.service.searching import SearchHit, SearchPage, SearchWish
 from pisessiond.service.types import (
     Appended,
@@ -90,6 +92,26 @@ class Gate:
         await self.open.wait()
 
 
+class FakeRows:
+    """Rows of a session without any: one that says where one is."""
+
+    def __init__(self, session: FakeSession) -> None:
+        self._session = session
+        self.listening: dict[Subscriber, str] = {}
+
+    async def page(self, wish: RowsWish) -> RowsPage:
+        session = self._session
+        here = Row("here", "here", None, None, session.leaf, None, None, 0, "you are here")
+        at = (session.epoch, session.rev)
+        return RowsPage(*at, wish.level, 1, (here,), None, None, () if wish.around else None)
+
+    def listen(self, subscriber: Subscriber, filter_name: Filter) -> None:
+        self.listening[subscriber] = filter_name
+
+    def unlisten(self, subscriber: Subscriber) -> None:
+        self.listening.pop(subscriber, None)
+
+
 class FakeSession:
     """One session: entries in a line, one act at a time, told to all subscribers."""
 
@@ -115,6 +137,7 @@ class FakeSession:
         self._ended_by: str | None = None
         self.origins: list[Origin] = []
         self._subscribers: list[Subscriber] = []
+        self.rows = FakeRows(self)
         self._queue = anyio.Lock()
 
     @property

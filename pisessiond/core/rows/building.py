@@ -286,7 +286,7 @@ class Builder:
         return tuple(flags)
 
     def _place_flags(self, segment: Segment) -> tuple[str, ...]:
-        session, index = self.tree.session, self.tree.session.index
+        index = self.tree.session.index
         leaf, last = self.tree.leaf, segment.last
         if index.is_ancestor(last, leaf):
             compaction = index.state_at(leaf).compaction

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pisessiond.core.rows.levels import HERE
 from pisessiond.protocol.lifecycle_models import Nothing
 from pisessiond.protocol.session_models import (
     CloseParams,
@@ -16,7 +17,9 @@ from pisessiond.protocol.session_models import (
     SyncParams,
 )
 from pisessiond.server import conversion
+from pisessiond.server.row_conversion import rows_result
 from pisessiond.service.listing import Wanted
+from pisessiond.service.row_book import RowsWish
 
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection
@@ -50,7 +53,17 @@ async def open_session(connection: Connection, params: OpenParams) -> OpenResult
     )
     since = params.since
     known = (since.epoch, since.rev) if since else None
-    return conversion.open_result(connection.subscribe(opened, known), since)
+    wish = params.rows
+    page = None
+    if wish is not None:
+        # Before the subscription, so that no change can come between that and the answer.
+        page = await opened.rows.page(RowsWish(around=HERE, count=wish.count, filter=wish.filter))
+    result = conversion.open_result(connection.subscribe(opened, known), since)
+    if wish is not None:
+        connection.draw(opened, wish.filter)
+        if page is not None and (page.epoch, page.rev) == (result.epoch, result.rev):
+            result.rows = rows_result(page)
+    return result
 
 
 async def sync(connection: Connection, params: SyncParams) -> Nothing:

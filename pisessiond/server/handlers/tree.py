@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pisessiond.protocol.row_models import RowsParams, RowsResult
 from pisessiond.protocol.view_models import EntriesParams, TreeParams, TreeResult
 from pisessiond.server import conversion
 from pisessiond.server.envelope import RawJson, encode
+from pisessiond.server.row_conversion import rows_result
+from pisessiond.service.row_book import RowsWish
 
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection
@@ -22,6 +25,21 @@ async def tree(connection: Connection, params: TreeParams) -> TreeResult:
         filter=params.filter,
     )
     return conversion.tree_result(page)
+
+
+async def rows(connection: Connection, params: RowsParams) -> RowsResult:
+    """Rows of one level."""
+    page = await connection.session(params.session).rows.page(
+        RowsWish(
+            level=params.level,
+            around=params.around,
+            after=params.after,
+            before=params.before,
+            count=params.count,
+            filter=params.filter,
+        )
+    )
+    return rows_result(page)
 
 
 async def entries(connection: Connection, params: EntriesParams) -> RawJson:
