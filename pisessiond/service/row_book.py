@@ -7,6 +7,7 @@ as it stood when it was asked for.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -78,12 +79,19 @@ class RowBook:
     """The rows of one session."""
 
     def __init__(self, held: HeldSession) -> None:
-        self._held = held
+        # Weakly: the session holds this, and is to be freed when it is let go of.
+        self._weak = weakref.ref(held)
         self._gathered: _Gathered | None = None
         self._by: dict[int, str] = {}
         self._listening: dict[Subscriber, Filter] = {}
         self._told_by: object = None
         """What percents were counted by when rows were last told."""
+
+    @property
+    def _held(self) -> HeldSession:
+        held = self._weak()
+        assert held is not None, "rows are asked through their session"
+        return held
 
     def reset(self) -> None:
         """Forget everything: the session was read anew."""
