@@ -44,6 +44,8 @@ class Mirror:
 
         Nodes are upserts by id: what an update does not name stays as it was.
         """
+        if update.progress is not None:
+            return True
         for change in update.changes:
             for node in change.get("nodes", ()):
                 known = self._nodes.setdefault(node["id"], node)

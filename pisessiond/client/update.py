@@ -36,7 +36,8 @@ class Update:
     tree again. `changes` is empty then."""
     progress: answers.DidProgress | None = None
     """Set when a compaction or a move with a summary begins, goes on or ends: nothing changed, and
-    the rest is as before. Only for readers that ask for it."""
+    the rest is as before. Only for readers that ask for it; what runs at the time of a `snapshot`
+    says its `operation`."""
 
     @classmethod
     def of(cls, delta: dict[str, Any]) -> Update:

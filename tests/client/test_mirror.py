@@ -70,3 +70,13 @@ def test_some_nodes_hang_under_their_nearest_ancestor_that_is_shown() -> None:
 def test_a_cycle_does_not_hang_it() -> None:
     held = Mirror([node("a b user: x"), node("b a user: y")], "a", None)
     assert active(held) == {"a", "b"}
+
+
+def test_how_far_an_operation_is_changes_nothing_and_asks_for_nothing() -> None:
+    held = Mirror([node(drawn) for drawn in TREE], "u2", SIZE)
+    told: Any = {"operation": "compact", "state": "begin"}
+    before = held.nodes
+    assert held.apply(Update(2, (), "u2", SIZE, progress=told))
+    assert held.nodes == before
+    # Without it such an update says that sizes are known, which they are not here.
+    assert not held.apply(Update(2, (), "u2", SIZE))

@@ -178,6 +178,26 @@ async def test_a_client_that_lends_itself_is_asked_over_its_own_compaction(path:
     assert last_entry(path)["id"] == done["entry"]
 
 
+async def test_an_editor_gives_summary_and_label_of_anothers_move(path: Path) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def say(params: dict[str, Any]) -> Any:
+        asked.append(params)
+        return {"summary": "What was tried.", "label": "tried"}
+
+    async with editor(path, "session/willNavigate", say), aio.connect() as client:
+        session = await client.open(path=str(path))
+        moved = await session.navigate("00000001", exact=True, summarize=True)
+        nodes = {node["id"]: node for node in (await session.whole_tree())["nodes"]}
+    (params,) = asked
+    assert (params["target"], params["summarize"]) == ("00000001", True)
+    assert params["preparation"]["leaves"]["entries"] == 4
+    written = moved.get("summaryEntry")
+    assert written is not None
+    assert nodes[written]["parent"] == "00000001"
+    assert nodes[written].get("label") == "tried"
+
+
 async def test_whoever_ends_an_operation_is_named_everywhere(path: Path) -> None:
     reached = anyio.Event()
 
