@@ -67,6 +67,7 @@ class MessagesAnswer(Answer):
 
     def take(self, event: Event) -> None:
         if event.name == "ping":
+            self.said_something = True
             return
         data = read_object(event)
         kind = data.get("type", event.name)

@@ -210,11 +210,7 @@ async def _refusal(call: Call, response: httpx.Response) -> Failure:
             f"{call.asked.who} sends elsewhere (status {response.status_code}), which is not "
             "followed because of the key. Look at the base URL.",
         )
-    data = b""
-    async for piece in response.aiter_bytes():
-        data += piece
-        if len(data) > MAX_ERROR:
-            break
+    data = await _error_body(response)
     try:
         body: Any = parse_json(data)
     except NotJson:
@@ -227,6 +223,19 @@ async def _refusal(call: Call, response: httpx.Response) -> Failure:
     if headers.get("x-should-retry") == "false":
         failure.is_transient = False
     return failure
+
+
+async def _error_body(response: httpx.Response) -> bytes:
+    """The beginning of an error; what of it does not come in time or at all changes nothing."""
+    import httpx
+
+    data = b""
+    with anyio.move_on_after(AFTERWORD), suppress(httpx.HTTPError):
+        async for piece in response.aiter_bytes():
+            data += piece
+            if len(data) > MAX_ERROR:
+                break
+    return data
 
 
 def _timeout(call: Call, error: httpx.TimeoutException) -> Failure:

@@ -2,13 +2,16 @@
 
 import itertools
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from pisessiond.models.base import ModelFacts, ModelName, Price
 from pisessiond.models.endpoints import Api
+from pisessiond.summarizers.base import SummaryFailed
 from pisessiond.summarizers.http import Limits
+from pisessiond.summarizers.retrying import RetryPolicy
 from tests.summarizers.support import APIS, TASK, desk
 from tests.support.model_replies import (
     ANTHROPIC_USAGE,
@@ -19,6 +22,7 @@ from tests.support.model_replies import (
     Pause,
     Reply,
     Stall,
+    Step,
     anthropic_event,
     json_reply,
     openai_event,
@@ -385,6 +389,29 @@ async def test_an_event_that_is_torn_by_the_end_is_a_lost_connection() -> None:
         failure = await one.failure()
         assert failure.reason == "connection"
         assert len(one.server.requests) == 4
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("end", [Cut(), Pause(0)])
+async def test_wherever_a_stream_ends_a_text_is_whole_or_none(api: Api, end: Step) -> None:
+    whole = says(TEXT)
+    async with desk(api, whole, policy=RetryPolicy(retries=0)) as one:
+        await one.write()
+        is_anthropic = api == "anthropic-messages"
+        size = len(whole.for_path("/v1/messages" if is_anthropic else "/x").body())
+        found = set()
+        for at in range(0, size, 13):
+            one.server.script = whole.changed(
+                lambda r, at=at: replace(r, steps=[r.body()[:at], end])  # type: ignore[misc]
+            )
+            try:
+                assert (await one.write()).text == TEXT
+                found.add("whole")
+            except SummaryFailed as failure:
+                found.add(failure.reason)
+    # Where not even one event came, and yet the body ended, it is no stream.
+    assert {"whole", "connection"} <= found <= {"whole", "connection", "protocol"}
+    assert "protocol" not in found or end == Pause(0)
 
 
 async def test_blocks_that_begin_with_text_count() -> None:

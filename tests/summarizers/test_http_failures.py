@@ -9,8 +9,11 @@ from pisessiond.summarizers.quoting import MAX_QUOTE, quote, read_error
 from tests.summarizers.support import APIS, KEY, USER, desk
 from tests.support.model_replies import (
     AnthropicMessage,
+    Cut,
     OpenAICompletion,
     Reply,
+    Stall,
+    Step,
     anthropic_error,
     anthropic_event,
     fails,
@@ -305,6 +308,16 @@ async def test_a_huge_error_is_read_in_part() -> None:
     huge = Reply([b"x" * 50_000] * 100, 400)
     async with desk(O, huge) as one:
         assert len(str(await one.failure())) < 500
+
+
+@pytest.mark.parametrize("end", [Cut(), Stall()])
+async def test_an_error_whose_body_does_not_come_is_told_by_its_status(
+    end: Step, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pisessiond.summarizers.http_reading.AFTERWORD", 0.1)
+    async with desk(O, Reply([b'{"error"', end], 401)) as one:
+        assert (await one.failure()).reason == "auth"
+        assert len(one.server.requests) == 1
 
 
 def test_a_key_shows_itself_nowhere() -> None:

@@ -134,6 +134,12 @@ async def test_a_stream_that_ends_without_its_end_is_cut(api: Api) -> None:
         assert len(one.server.requests) == 4
 
 
+async def test_a_stream_of_nothing_but_pings_is_cut() -> None:
+    ping = b'event: ping\ndata: {"type": "ping"}\n\n'
+    async with desk("anthropic-messages", [Reply([ping] * 3), says("Done.")]) as one:
+        assert (await one.write()).text == "Done."
+
+
 @pytest.mark.parametrize("api", APIS)
 async def test_what_never_answers_is_tried_again_and_told(api: Api) -> None:
     async with desk(api, says("x")) as one:
