@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ipaddress
 import logging
-import urllib.request
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -103,6 +102,8 @@ def _make_client(proxy: str | None) -> httpx.AsyncClient:
 
 def _routes(proxy: str, context: ssl.SSLContext) -> dict[str, httpx.AsyncHTTPTransport | None]:
     """All through the proxy, but for what `NO_PROXY` names; in httpx's patterns."""
+    import urllib.request
+
     import httpx
 
     past = [name.strip() for name in urllib.request.getproxies().get("no", "").split(",")]

@@ -5,7 +5,6 @@ Only what is `is_transient` is tried again. Clock, sleep and chance are handed i
 
 from __future__ import annotations
 
-import email.utils
 import logging
 import math
 import random
@@ -147,6 +146,8 @@ def requested_wait(headers: Mapping[str, str], now: float) -> float | None:
     seconds = _number(value)
     if seconds is not None or value is None:
         return seconds
+    import email.utils
+
     try:
         date = email.utils.parsedate_to_datetime(value)
     except ValueError:
