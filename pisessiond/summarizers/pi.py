@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -39,11 +38,6 @@ _REPEATS: Final = 16
 _STATUS: Final = re.compile(r"\b([45]\d\d)\b")
 _REFUSED: Final = frozenset({"content_filter", "refusal", "sensitive"})
 _NO_LOGIN: Final = re.compile(r"api key|/login|credential", re.IGNORECASE)
-
-
-def find_pi(program: Sequence[str], environment: Mapping[str, str]) -> str | None:
-    """Where the program is; None when it is nowhere on the PATH or may not be run."""
-    return shutil.which(os.path.expanduser(program[0]), path=environment.get("PATH"))
 
 
 class PiSummarizer:

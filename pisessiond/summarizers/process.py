@@ -77,6 +77,11 @@ class Program:
         return SummaryFailed(self.summarizer, "program", sentence)
 
 
+def find_program(program: Sequence[str], environment: Mapping[str, str]) -> str | None:
+    """Where the program is; None when it is nowhere on the PATH or may not be run."""
+    return shutil.which(os.path.expanduser(program[0]), path=environment.get("PATH"))
+
+
 async def run_program(program: Program, text: bytes, take: Take) -> Ended:
     """Gives the program a text on its standard input and its output to `take`, until it ends.
 

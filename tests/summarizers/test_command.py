@@ -16,7 +16,7 @@ from pisessiond.core.summary_prompts import make_prompt
 from pisessiond.core.summary_task import SummaryTask
 from pisessiond.summarizers.base import FailureReason, SummaryFailed, Written
 from pisessiond.summarizers.command import CommandSummarizer
-from pisessiond.summarizers.process import plain_lines
+from pisessiond.summarizers.process import find_program, plain_lines
 
 pytestmark = pytest.mark.anyio
 
@@ -174,6 +174,12 @@ async def test_what_cannot_be_started_says_so(program: list[str]) -> None:
     with pytest.raises(SummaryFailed, match="could not be started") as failed:
         await write(CommandSummarizer("mine", program, seconds=5))
     assert failed.value.reason == "program"
+
+
+def test_a_program_is_looked_for_on_the_path_of_the_environment(tmp_path: Path) -> None:
+    assert find_program(("pi",), {"PATH": str(tmp_path)}) is None
+    (tmp_path / "pi").touch(mode=0o755)
+    assert find_program(("pi",), {"PATH": str(tmp_path)}) == str(tmp_path / "pi")
 
 
 STUBBORN = """

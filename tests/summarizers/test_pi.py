@@ -15,7 +15,7 @@ from pisessiond.core.summary_prompts import make_prompt
 from pisessiond.core.summary_task import SummaryTask
 from pisessiond.models.base import ModelName
 from pisessiond.summarizers.base import FailureReason, SummaryFailed, Written
-from pisessiond.summarizers.pi import PiSummarizer, find_pi
+from pisessiond.summarizers.pi import PiSummarizer
 from pisessiond.summarizers.pi_events import PiEvents
 from tests.support.model_replies import Stall, fails, says
 from tests.support.model_server import ModelServer, Script, model_server
@@ -232,12 +232,6 @@ async def test_cancelling_ends_pi_and_its_request_within_half_a_second(tmp_path:
         assert time.monotonic() - begin < 0.5
         assert await request.until_gone() - begin < 0.5
         assert made.session_files() == []
-
-
-def test_a_program_that_is_nowhere_is_not_found(tmp_path: Path) -> None:
-    assert find_pi(("pi",), {"PATH": str(tmp_path)}) is None
-    (tmp_path / "pi").touch(mode=0o755)
-    assert find_pi(("pi",), {"PATH": str(tmp_path)}) == str(tmp_path / "pi")
 
 
 # What the stream may look like, without pi
