@@ -11,6 +11,7 @@ import pwd
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import socket
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import AsyncIterator
 
     from pisessiond.core.anchors import Persist
     from pisessiond.core.flush import FlushRule
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
     from pisessiond.service.held_session import Surroundings
     from pisessiond.service.places import Places
     from pisessiond.service.sessions import Sessions
+    from pisessiond.setup import Setup
     from pisessiond.storage.base import SessionStore
     from pisessiond.storage.catalogue import CatalogueFile
     from pisessiond.storage.jsonl_writing import Sync
     from pisessiond.storage.text_index import TextIndex
+    from pisessiond.summarizers.base import Summarizers
 
 _END_SECONDS = 6.0
 """An orderly end takes less than five; then something does not come back."""
@@ -220,7 +223,8 @@ def _end_in_time() -> None:
     timer.start()
 
 
-def sessions(places: Places, options: ServeOptions) -> AbstractAsyncContextManager[Sessions]:
+@asynccontextmanager
+async def sessions(places: Places, options: ServeOptions) -> AsyncIterator[Sessions]:
     """The session service over files and memory."""
     import uuid_utils
 
@@ -228,17 +232,23 @@ def sessions(places: Places, options: ServeOptions) -> AbstractAsyncContextManag
     from pisessiond.storage.catalogue import CatalogueFile
     from pisessiond.storage.glancing import FolderGlances
     from pisessiond.storage.memory import MemoryStore
+    from pisessiond.summarizing import open_summarizers
 
     cache = options.cache_folder
     catalogue = CatalogueFile(f"{cache}/catalogue.sqlite" if cache is not None else None)
     texts = _text_index(catalogue)
-    return open_sessions(
-        Stores(_files(options), MemoryStore(), catalogue, FolderGlances(), texts),
-        places,
-        _surroundings(places, options),
-        lambda: str(uuid_utils.uuid7()),
-        options.flush,
-    )
+    setup = _setup(places, options)
+    async with (
+        open_summarizers(setup, places.agent_dir, places.environment) as summarizers,
+        open_sessions(
+            Stores(_files(options), MemoryStore(), catalogue, FolderGlances(), texts),
+            places,
+            _surroundings(options, setup, summarizers),
+            lambda: str(uuid_utils.uuid7()),
+            options.flush,
+        ) as held,
+    ):
+        yield held
 
 
 def _text_index(catalogue: CatalogueFile) -> TextIndex | None:
@@ -267,14 +277,8 @@ def _files(options: ServeOptions) -> SessionStore:
     return files if folder is None else RecoveringStore(files, RecoveryFolder(folder))
 
 
-def _surroundings(places: Places, options: ServeOptions) -> Surroundings:
-    from pisessiond.service.held_session import Surroundings
+def _setup(places: Places, options: ServeOptions) -> Setup:
     from pisessiond.setup import read_setup
-    from pisessiond.storage.base import NoClaims, NoPlaceNotes
-    from pisessiond.storage.claims import FolderClaims
-    from pisessiond.storage.other_files import SystemOtherFiles
-    from pisessiond.storage.place_notes import FolderPlaceNotes
-    from pisessiond.storage.watch import FolderWatches
 
     setup = read_setup(
         places.agent_dir,
@@ -285,6 +289,17 @@ def _surroundings(places: Places, options: ServeOptions) -> Surroundings:
     )
     # What is wrong in it stands in the log from the start.
     setup.config.look()
+    return setup
+
+
+def _surroundings(options: ServeOptions, setup: Setup, summarizers: Summarizers) -> Surroundings:
+    from pisessiond.service.held_session import Surroundings
+    from pisessiond.storage.base import NoClaims, NoPlaceNotes
+    from pisessiond.storage.claims import FolderClaims
+    from pisessiond.storage.other_files import SystemOtherFiles
+    from pisessiond.storage.place_notes import FolderPlaceNotes
+    from pisessiond.storage.watch import FolderWatches
+
     start = secrets.token_hex(4)
     loads = count(1)
     claims, notes = options.claims_folder, options.places_folder
@@ -298,6 +313,7 @@ def _surroundings(places: Places, options: ServeOptions) -> Surroundings:
         other_files=SystemOtherFiles(),
         models=setup.models,
         settings=setup.settings,
+        summarizers=summarizers,
         watches=FolderWatches(),
     )
 

@@ -68,7 +68,6 @@ def _read(whose: Whose) -> Setup:
         whose.environment,
         config_file=whose.config_file,
         cache_folder=whose.cache_folder,
-        runs_commands=False,
     )
 
 
@@ -127,7 +126,7 @@ def _keys(setup: Setup) -> Iterator[tuple[str, str]]:
         stored = setup.auth.look()
     except Unreadable:
         stored = None
-    return key_lines(setup.endpoints, stored or {}, _pi_models(setup))
+    return key_lines(setup.looking, stored or {}, _pi_models(setup))
 
 
 def _problem(problem: BadSetting) -> dict[str, Any]:
@@ -154,4 +153,4 @@ def _model(setup: Setup, name: ModelName) -> dict[str, Any]:
         source = "models.json"
     else:
         source = "unknown" if facts.window is None else "genai-prices"
-    return describe_model(name, facts, source, setup.endpoints.resolve_now(name))
+    return describe_model(name, facts, source, setup.looking.resolve_now(name))

@@ -27,6 +27,8 @@ class Setup:
     settings: FileSettings
     models: KnownModels
     endpoints: FileEndpoints
+    looking: FileEndpoints
+    """The same, but no key command runs: for telling what is set up."""
     pi_models: CachedFile[PiModels]
     auth: CachedFile[Credentials]
 
@@ -38,7 +40,6 @@ def read_setup(
     *,
     config_file: str | None,
     cache_folder: str | None,
-    runs_commands: bool = True,
 ) -> Setup:
     """The settings, models and keys of an agent dir. Nothing is read before it is asked for.
 
@@ -48,7 +49,6 @@ def read_setup(
         environment: of this process; may hold keys.
         config_file: our own settings; None: nothing is set.
         cache_folder: where looked up facts are kept; None keeps them in memory.
-        runs_commands: False to look at what is set up without running key commands.
     """
     config = ConfigFile(config_file, with_tilde(config_file or "", home))
     models_path = f"{agent_dir}/models.json"
@@ -65,12 +65,8 @@ def read_setup(
         # Sizes are told without looking at any file; whoever asks for settings looks for them too.
         FileSettings(agent_dir, home, config, environment, also=known.refresh),
         known,
-        FileEndpoints(
-            pi_models,
-            auth,
-            environment,
-            Commands(environment) if runs_commands else UnrunCommands(environment),
-        ),
+        FileEndpoints(pi_models, auth, environment, Commands(environment)),
+        FileEndpoints(pi_models, auth, environment, UnrunCommands(environment)),
         pi_models,
         auth,
     )

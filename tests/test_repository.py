@@ -41,9 +41,11 @@ LAYERS: Final[dict[str, tuple[str, ...]]] = {
     "cli": ("cli", "client", "protocol", "app", "offline", "setup", "configuration"),
     "setup": ("setup", "models", "settings", "core"),
     "configuration": ("configuration", "setup", "models", "settings", "core"),
+    "summarizing": ("summarizing", "setup", "summarizers", "settings", "models", "core"),
     "app": (
         "app",
         "setup",
+        "summarizing",
         "server",
         "protocol",
         "service",

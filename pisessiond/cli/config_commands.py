@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     epilog=examples(
         "pisessiond config",
         "pisessiond config --model anthropic/claude-sonnet-4-5",
-        "pisessiond config --cwd ~/work/shop --json | jq .settings",
+        "pisessiond config --cwd ~/shop --json | jq .settings",
     )
 )
 @click.option("--cwd", metavar="DIR", help="Whose project settings count.  [default: here]")
