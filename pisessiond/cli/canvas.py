@@ -84,6 +84,8 @@ class Canvas:
         if start is None or end is None:
             return ""
         dash = "-" if self.is_ascii else "–"
+        if f"{start:%F %H:%M}" == f"{end:%F %H:%M}":
+            return f"{start:%H:%M}"
         if start.date() == end.date():
             return f"{start:%H:%M}{dash}{end:%H:%M}"
         return f"{format_day(start)} {start:%H:%M}{dash}{format_day(end)} {end:%H:%M}"

@@ -20,6 +20,7 @@ from pisessiond.cli.remote import (
 )
 
 if TYPE_CHECKING:
+    from pisessiond.cli.canvas import Canvas
     from pisessiond.client import answers
     from pisessiond.client.blocking import BlockingClient
     from pisessiond.client.blocking_session import BlockingSession
@@ -80,7 +81,11 @@ def navigate(
     }
     with advised(output, opened, session):
         if dry_run:
-            _say_move(output, opened, entry, opened.navigate(entry, dry_run=True, **wishes), width)
+            answer = opened.navigate(entry, dry_run=True, **wishes)
+            if output.as_json or (preview := answer.get("preview")) is None:
+                output.json(answer)
+            else:
+                _say_move(output, opened, entry, preview, canvas_for(width), exact, summarize)
             return
         wishes |= {
             "summary": given(summary),
@@ -124,16 +129,15 @@ def _say_move(
     output: Output,
     opened: BlockingSession,
     entry: str | None,
-    answer: answers.NavigateResult,
-    width: int | None,
+    preview: answers.MovePreview,
+    canvas: Canvas,
+    exact: bool,
+    summarize: bool,
 ) -> None:
-    preview = answer.get("preview")
-    if output.as_json or preview is None:
-        output.json(answer)
-        return
     from pisessiond.cli.move_view import move_lines
 
-    output.lines(move_lines(node_at(opened, entry), preview, canvas_for(width)))
+    target = node_at(opened, entry)
+    output.lines(move_lines(target, preview, canvas, exact=exact, is_summary_wanted=summarize))
 
 
 @click.command(

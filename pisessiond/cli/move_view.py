@@ -21,9 +21,13 @@ def move_lines(
     canvas: Canvas,
     *,
     exact: bool = False,
+    is_summary_wanted: bool = False,
     now: datetime | None = None,
 ) -> Iterator[str]:
-    """What moving to an entry would do; None is the place before the first one."""
+    """What moving to an entry would do; None is the place before the first one.
+
+    Where a summary is wanted it is told too that there would be none.
+    """
     yield _head("Navigate to", target, canvas)
     yield from canvas.wrapped(_what_happens(target, preview, exact=exact))
     left = preview["leaves"]
@@ -38,6 +42,9 @@ def move_lines(
     forecast = preview["summary"]
     if forecast is not None:
         yield canvas.spread(f" {'--summarize':<{_WAY}}summarised first {forecast_words(forecast)}")
+    elif is_summary_wanted:
+        why = "nobody could: pisessiond summarizers" if left["entries"] else "nothing is left"
+        yield canvas.spread(f" {'--summarize':<{_WAY}}no summary, {why}")
     if target is not None:
         before = target.get("role") == "user" and not exact
         place = "before this message" if before else "up to this entry"

@@ -172,13 +172,12 @@ def _reviewed(
         "writing the summary",
         lambda hear: opened.compact(dry_run="summary", progress=hear, **wishes),
     )
-    text = written.get("summary") or ""
-    path = _keep(text)
+    path = _keep(written.get("summary") or "")
     try:
-        edited = _edit(path)
-        if not edited.strip():
+        edited, is_saved = _edit(path)
+        if not edited:
             raise _not_stored(output, "the summary is empty; nothing was written")
-        if edited == text and not is_confirmed and not _confirm():
+        if not is_saved and not is_confirmed and not _confirm():
             raise _not_stored(output, "nothing was written")
         answer = opened.compact(
             summary=edited, draft=given(written.get("draft")), base_leaf=wishes["base_leaf"]
@@ -202,11 +201,15 @@ def _keep(text: str) -> str:
     return file.name
 
 
-def _edit(path: str) -> str:
-    """What stands in the file once the editor of $VISUAL or $EDITOR has ended."""
+def _edit(path: str) -> tuple[str, bool]:
+    """What stands in the file after the editor ($VISUAL, $EDITOR), and whether it was saved."""
+    before = os.stat(path)
     click.edit(filename=path)
+    after = os.stat(path)
     with open(path, encoding="utf-8", errors="replace", newline="") as file:
-        return file.read()
+        text = file.read().strip()
+    # Some editors write a new file and rename it.
+    return text, (before.st_ino, before.st_mtime_ns) != (after.st_ino, after.st_mtime_ns)
 
 
 def _confirm() -> bool:

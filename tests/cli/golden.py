@@ -220,6 +220,9 @@ def _moves() -> Iterable[str]:
     nothing |= {"outside": "2026-11-12T14:32:40.000Z"}
     yield from move_lines(None, nothing, CANVAS, now=now)
     yield from move_lines(samples.CUT_NODES[4], nothing | {"leaf": "a4"}, CANVAS, now=now)
+    yield from move_lines(target, after, CANVAS, is_summary_wanted=True, now=now)
+    nobody: Any = {**nothing, "summary": None, "outside": None}
+    yield from move_lines(None, nobody, CANVAS, is_summary_wanted=True, now=now)
     yield from fork_lines(target, samples.MOVE, CANVAS)
     yield from fork_lines(samples.CUT_NODES[4], nothing, CANVAS)
     yield from fork_lines(samples.CUT_NODES[6], nothing, CANVAS, with_all=True)
