@@ -228,18 +228,18 @@ async def sessions(places: Places, options: ServeOptions) -> AsyncIterator[Sessi
     """The session service over files and memory."""
     import uuid_utils
 
+    from pisessiond.late_summarizers import late_summarizers
     from pisessiond.service.sessions import Stores, open_sessions
     from pisessiond.storage.catalogue import CatalogueFile
     from pisessiond.storage.glancing import FolderGlances
     from pisessiond.storage.memory import MemoryStore
-    from pisessiond.summarizing import open_summarizers
 
     cache = options.cache_folder
     catalogue = CatalogueFile(f"{cache}/catalogue.sqlite" if cache is not None else None)
     texts = _text_index(catalogue)
     setup = _setup(places, options)
     async with (
-        open_summarizers(setup, places.agent_dir, places.environment) as summarizers,
+        late_summarizers(setup, places.agent_dir, places.environment) as summarizers,
         open_sessions(
             Stores(_files(options), MemoryStore(), catalogue, FolderGlances(), texts),
             places,

@@ -42,10 +42,17 @@ LAYERS: Final[dict[str, tuple[str, ...]]] = {
     "setup": ("setup", "models", "settings", "core"),
     "configuration": ("configuration", "setup", "models", "settings", "core"),
     "summarizing": ("summarizing", "setup", "summarizers", "settings", "models", "core"),
+    "late_summarizers": (
+        "late_summarizers",
+        "summarizing",
+        "setup",
+        "summarizers.base",
+        "models.base",
+    ),
     "app": (
         "app",
+        "late_summarizers",
         "setup",
-        "summarizing",
         "server",
         "protocol",
         "service",
