@@ -40,7 +40,9 @@ def say_edited(
     from pisessiond.cli.report_view import short_size
 
     after = opened.size()
-    sizes = short_size(before), short_size(after)
+    # An edit takes away what was measured; the estimate may stand far from it.
+    is_guess = before["measured"] is not None and after["measured"] is None
+    sizes = short_size(before), short_size(after) + " until the next answer" * is_guess
     output.lines([done_line(f"{what}, {growth(before, after)}", answer, sizes, canvas_for())])
 
 

@@ -58,10 +58,10 @@ def cancelled_line(progress: answers.Progress | None) -> str:
 
 
 def choice_line(choice: answers.SummarizerChoice) -> str:
-    """`opus  anthropic/claude-opus-5  ready, the default`."""
+    """`opus  anthropic/claude-opus-5  the default, ready`."""
     model = clean_line(choice["model"] or "")
     name = clean_line(choice["name"])
     state = "ready" if choice["ready"] else f"not ready: {clean_line(choice['reason'] or '')}"
-    default = ", the default" if choice["default"] else ""
-    parts = [f"{name:<20}", f"{model:<32}" if model and model != name else "", state + default]
+    default = "the default, " if choice["default"] else ""
+    parts = [f"{name:<20}", f"{model:<32}" if model and model != name else "", default + state]
     return "  ".join(part for part in parts if part)

@@ -178,7 +178,7 @@ def test_whoever_names_nobody_is_told_who_there_is(command: Run, script: Script)
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.splitlines() == [
         "pisessiond: Nobody is set up.",
-        "  session               anthropic/opus-5                  ready, the default",
+        "  session               anthropic/opus-5                  the default, ready",
         "  openai/gpt-9          not ready: No key; set OPENAI_API_KEY.",
         "  extract               ready",
     ]
