@@ -36,6 +36,10 @@ end
 ---@param done fun(answer: table)?
 ---@return fun() cancel
 function M.ask(sidebar, method, params, done)
+  if not sidebar.session.handle then
+    sidebar:say('No session is open here; - lists those there are.')
+    return function() end
+  end
   return sidebar.session:request(method, params, function(err, answer)
     if err then
       return require('pisession.refusals').say(sidebar, err)
