@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +68,14 @@ class Daemon:
         assert process.returncode == code, out + err
         assert "Traceback" not in err
         return out + err
+
+    def wait_until_asked(self, command: subprocess.Popen[str]) -> None:
+        """Wait until the stuck program was asked for a summary."""
+        deadline = time.monotonic() + 20
+        while not (self.folder / "began").exists():
+            assert command.poll() is None, "the command ended at once"
+            assert time.monotonic() < deadline, "the program was not started"
+            time.sleep(0.01)
 
     def grow(self) -> None:
         """So much that there is something to compact."""
@@ -133,7 +142,7 @@ def test_ctrl_c_ends_the_program_and_nothing_is_written(daemon: Daemon) -> None:
     daemon.grow()
     before = daemon.file.read_bytes()
     with daemon.start("compact", str(daemon.file), "--summarizer", "stuck") as command:
-        wait_for(daemon.folder / "began", command)
+        daemon.wait_until_asked(command)
         command.send_signal(signal.SIGINT)
         out, err = command.communicate(timeout=20)
     assert (command.returncode, out) == (130, "")
@@ -146,7 +155,7 @@ def test_who_waits_is_told_by_whom_it_was_ended(daemon: Daemon) -> None:
     daemon.grow()
     file, before = str(daemon.file), daemon.file.read_bytes()
     with daemon.start("compact", file, "--summarizer", "stuck") as command:
-        wait_for(daemon.folder / "began", command)
+        daemon.wait_until_asked(command)
         busy = daemon.run("compact", file, code=1)
         assert "pisessiond-cli" in busy.splitlines()[0]
         assert busy.splitlines()[1] == f"  to end it: pisessiond cancel {file}"
