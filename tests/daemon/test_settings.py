@@ -8,6 +8,7 @@ import pytest
 
 from pisessiond.client import blocking
 from tests.daemon.homes import Home
+from tests.support.service import answer, user
 
 pytestmark = pytest.mark.slow
 
@@ -51,3 +52,38 @@ def test_a_daemon_with_a_faulty_file_runs_as_usual_and_says_so(home: Home) -> No
     (finding,) = [one for one in told["findings"] if one["topic"] == "settings"]
     assert "daemon.sink" in finding["message"]
     assert home.run("config", code=1).stdout.startswith("wrong: ")
+
+
+def test_a_program_of_the_settings_writes_the_summary_and_a_change_counts_at_once(
+    home: Home,
+) -> None:
+    entries = [user("Fix the login test. " * 400, "a"), answer("Done. " * 400, "b", "a")]
+    entries += [user("And the clock. " * 400, "c", "b"), answer("Done too.", "d", "c")]
+    path = str(home.session("s1", entries))
+    (home.agent / "settings.json").write_text('{"compaction": {"keepRecentTokens": 10}}', "utf-8")
+    write(home, "[summarizers.mine]\nkind = 'command'\nprogram = ['sh', '-c', 'echo 1 by mine']\n")
+    listed = json.loads(home.run("summarizers", path, "--json").stdout)
+    names = [one["name"] for one in listed["summarizers"]]
+    assert "mine" in names
+    write(
+        home,
+        "[summarizer]\nuse = 'other'\n[summarizers.other]\nkind = 'command'\n"
+        "program = ['sh', '-c', 'cat > /dev/null; echo 2 by another']\n",
+    )
+    done = json.loads(home.run("compact", path, "--json").stdout)
+    assert done["tokensAfter"] < done["tokensBefore"]
+    (compaction,) = [
+        entry
+        for entry in map(json.loads, Path(path).read_text("utf-8").splitlines())
+        if entry["type"] == "compaction"
+    ]
+    assert "2 by another" in compaction["summary"]
+
+
+def test_a_setting_that_means_nothing_keeps_a_session_from_being_compacted(home: Home) -> None:
+    path = str(home.session("s1", [user("One. " * 400, "a"), answer("Two.", "b", "a")]))
+    (home.agent / "settings.json").write_text('{"compaction": {"keepRecentTokens": "10"}}', "utf-8")
+    before = Path(path).read_bytes()
+    refused = home.run("compact", path, "--summarizer", "extract", code=1)
+    assert "settings.json: compaction.keepRecentTokens must be a whole number" in refused.stderr
+    assert Path(path).read_bytes() == before
