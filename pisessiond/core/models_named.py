@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 import msgspec
@@ -59,7 +60,9 @@ def model_source(index: Index, row: int) -> int:
     return changed if index.depth[changed] > index.depth[answer] else answer
 
 
-def find_model(session: Session, row: int, known: dict[int, Named | None]) -> Named | None:
+def find_model(
+    session: Session, row: int, known: MutableMapping[int, Named | None]
+) -> Named | None:
     """The model at a row; reads a few entries at most.
 
     Args:
@@ -80,7 +83,7 @@ def find_model(session: Session, row: int, known: dict[int, Named | None]) -> Na
     return None
 
 
-def recall_model(index: Index, row: int, known: dict[int, Named | None]) -> Named | None:
+def recall_model(index: Index, row: int, known: Mapping[int, Named | None]) -> Named | None:
     """The same without reading.
 
     Raises:

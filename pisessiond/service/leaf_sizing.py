@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,10 +18,9 @@ from pisessiond.core import kinds
 from pisessiond.core.changes import Draft
 from pisessiond.core.composition import LARGEST, Composition, is_walked, span
 from pisessiond.core.lines import EntryId
-from pisessiond.core.models_named import Named, find_model, model_of, recall_model
+from pisessiond.core.models_named import Named, model_of, recall_model
 from pisessiond.core.projection import Entry
 from pisessiond.core.session import Session
-from pisessiond.core.titles import calls_of
 from pisessiond.models.base import ModelFacts, ModelName
 from pisessiond.service.context_sizes import (
     EarlySize,
@@ -35,8 +33,9 @@ from pisessiond.service.context_sizes import (
 )
 from pisessiond.service.errors import ServiceError
 from pisessiond.service.settings import FolderSettings, folder_of
+from pisessiond.service.size_needs import Found, Needs, needs_of, read_needs
 from pisessiond.service.storing import in_worker
-from pisessiond.service.titles import Titles, answered_call, read_calls, read_titles
+from pisessiond.service.titles import Titles
 from pisessiond.service.types import ContextSize
 
 if TYPE_CHECKING:
@@ -45,34 +44,8 @@ if TYPE_CHECKING:
 _AT_ONCE = 4_096
 """Rows that are counted on the event loop at most, which takes some 2 ms; mostly it is one."""
 
-_PREPARED = 8
-"""Places that one batch of acts moves to and that are counted before it is told."""
-
-_MODELS_KEPT = 4_096
-
-
-@dataclass(slots=True)
-class _Wanted:
-    """What has to be read before acts are told; rows are of the session they are decided on."""
-
-    places: list[int] = field(default_factory=list)
-    """Rows that are to be counted, with the models there."""
-    titles: set[int] = field(default_factory=set)
-    calls: dict[str, int] = field(default_factory=dict)
-    """Calls whose results are appended, each with the row above which it is to be looked for."""
-
-    def __bool__(self) -> bool:
-        return bool(self.places or self.titles or self.calls)
-
-
-@dataclass(slots=True)
-class _Found:
-    """What was read."""
-
-    compositions: list[Composition] = field(default_factory=list)
-    titles: dict[int, str] = field(default_factory=dict)
-    calls: dict[str, tuple[int, str]] = field(default_factory=dict)
-    models: dict[int, Named | None] = field(default_factory=dict)
+_MODELS_KEPT = 1_024
+"""Rows of which it is remembered what model they name."""
 
 
 class Bell:
@@ -113,9 +86,10 @@ class LeafSizing:
         self.settings = FolderSettings()
         """Of the session's folder, as they were read last."""
         self.told: ContextSize | None = None
-        """What subscribers were told last."""
+        """What subscribers were told last; None when they were told nothing since they opened."""
         self._looked_up: dict[ModelName, ModelFacts] = {}
         self._refreshed_for: ModelName | None = None
+        """The model with which the settings and its window were looked at last."""
         self._filling = anyio.Lock()
         self.bell = Bell()
         """Rung when something is missing."""
@@ -124,6 +98,10 @@ class LeafSizing:
         """Begin with a session that was just read."""
         self._early = early
         self.settings = settings
+        self.told = None
+        model = self._early_model()
+        is_known = model is None or self._held.clock.models.known(model) is not None
+        self._refreshed_for = model if is_known else None
         self._composition: Composition | None = None
         self._prepared: list[Composition] = []
         self._titles = Titles(session.index)
@@ -285,20 +263,18 @@ class LeafSizing:
             self._tried = leaf
             self._keep(found)
 
-    def _read_place(self, leaf: int, session: Session) -> _Found | None:
+    def _read_place(self, leaf: int, session: Session) -> Found | None:
         if session is not self._session:
             return None
-        return _read(session, _Wanted([leaf]), self._titles.known, self._models, LARGEST)
+        return read_needs(session, Needs([leaf]), self._titles.known, self._models)
 
-    def _keep(self, found: _Found | None) -> None:
+    def _keep(self, found: Found | None) -> None:
         if found is None:
             return
         self._prepared = found.compositions
         self._titles.known |= found.titles
         for call_id, (row, words) in found.calls.items():
             self._titles.keep_call(row, call_id, words)
-        if len(self._models) > _MODELS_KEPT:
-            self._models = {}
         self._models |= found.models
 
     async def refresh(self) -> None:
@@ -328,69 +304,20 @@ class LeafSizing:
         session = self._session
         if not session.sizes.is_complete:
             return
-        wanted, spare = self._wanted(draft, leaves)
-        if wanted:
-            known, models, count = self._titles.known, self._models, LARGEST + spare
-            found = await in_worker(lambda: _read(session, wanted, known, models, count))
+        needs = needs_of(draft, leaves, self._composition, self._titles, self._models)
+        if needs:
+            titles, models = self._titles.known, self._models
+            found = await in_worker(lambda: read_needs(session, needs, titles, models))
             if self._session is session:
                 self._keep(found)
-
-    def _wanted(self, draft: Draft, leaves: Sequence[EntryId | None]) -> tuple[_Wanted, int]:
-        """What is missing, and how many of the largest entries may be edited away."""
-        wanted = _Wanted()
-        kinds_of = [new.head.kind for new in draft.entries]
-        edits = kinds_of.count(kinds.CONTEXT_EDIT)
-        places = dict.fromkeys(_stored_place(draft, leaf) for leaf in reversed(leaves))
-        for place in list(places)[:_PREPARED]:
-            composition = self._composition
-            is_counted = composition is not None and composition.row == place
-            if composition is None or not is_counted or not composition.can_spare(edits):
-                wanted.places.append(place)
-            elif edits:
-                ranked = composition.largest(LARGEST + edits)
-                wanted.titles.update(row for row, _ in ranked if row not in self._titles.known)
-        if kinds.COMPACTION in kinds_of:
-            wanted.titles |= self._kept_rows(draft)
-        if kinds.TOOL_RESULT in kinds_of:
-            self._want_calls(draft, wanted)
-        return wanted, edits
-
-    def _kept_rows(self, draft: Draft) -> set[int]:
-        """The rows that may be the largest behind a drafted compaction, and have no title yet."""
-        session, rows = self._session, set[int]()
-        own, parent = session.sizes.own, session.index.parent
-        for new in draft.entries:
-            first = session.index.find(new.head.note)
-            if new.head.kind != kinds.COMPACTION or first is None:
-                continue
-            place = _stored_place(draft, new.head.parent_id)
-            if session.index.is_ancestor(first, place):
-                kept = session.index.branch(place, above=parent[first])
-                kept.sort(key=own.__getitem__, reverse=True)
-                edited = session.sizes.edits_at(place)
-                rows.update(kept[: LARGEST + len(edited)], edited)
-        return {row for row in rows if row not in self._titles.known}
-
-    def _want_calls(self, draft: Draft, wanted: _Wanted) -> None:
-        drafted = {
-            block.get("id")
-            for new in draft.entries
-            if new.head.kind == kinds.ASSISTANT
-            for block in calls_of(new.entry)
-        }
-        for new in draft.entries:
-            call_id = answered_call(new.entry)
-            if call_id is None or call_id in drafted:
-                continue
-            place = _stored_place(draft, new.head.parent_id)
-            if self._titles.find_call(place, call_id) is None:
-                wanted.calls[call_id] = place
 
     def note(self, appended: Iterable[tuple[int, Entry]]) -> None:
         """Remember what matters of entries that were just appended, bodies at hand."""
         self.forget_early()
         session, composition = self._session, self._composition
         sizes = session.sizes
+        if len(self._models) > _MODELS_KEPT:
+            self._models = {}
         known = [composition, *self._prepared]
         least = min((one.least for one in known if one is not None), default=1)
         for row, entry in appended:
@@ -404,34 +331,3 @@ class LeafSizing:
             self._titles.note(row, entry, is_large=is_large)
         if composition is not None:
             self._titles.keep_only([row for row, _ in composition.largest(2 * LARGEST)])
-
-
-def _stored_place(draft: Draft, leaf: EntryId | None) -> int:
-    """The deepest stored row on the branch of a place that may be drafted."""
-    while leaf is not None and (new := draft.drafted(leaf)) is not None:
-        leaf = new.head.parent_id
-    return draft.session.row_of(leaf)
-
-
-def _read(
-    session: Session,
-    wanted: _Wanted,
-    titles: dict[int, str],
-    models: dict[int, Named | None],
-    count: int,
-) -> _Found:
-    """Everything that is wanted; titles of so many of the largest entries of each place."""
-    found = _Found(models=dict(models))
-    rows = set(wanted.titles)
-    for place in wanted.places:
-        make_size(session, place)
-        composition = Composition(session.sizes, place)
-        found.compositions.append(composition)
-        rows.update(row for row, _ in composition.largest(count))
-        find_model(session, place, found.models)
-    found.titles = read_titles(session, sorted(row for row in rows if row not in titles))
-    for call_id, place in wanted.calls.items():
-        made = read_calls(session, place, [call_id])
-        # That there is none is known as well; then the result is known by its own beginning.
-        found.calls[call_id] = made.get(call_id, (place, ""))
-    return found

