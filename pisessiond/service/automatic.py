@@ -63,7 +63,7 @@ class AutomaticCompaction:
         """A turn has ended while it was looked."""
         self._failures = 0
         self._tried_with: FolderSettings | None = None
-        """The settings at the last failure."""
+        """The settings at the last failure, which are the same object until they change."""
         self._has_told_nobody_writes = False
 
     def stored(self, act: Act) -> None:
@@ -99,7 +99,8 @@ class AutomaticCompaction:
         settings = await read_settings(session)
         if settings.problem is not None or not settings.compacts_automatically:
             return False
-        if settings != self._tried_with:
+        if settings is not self._tried_with:
+            # Another object is another state of the files: of our own, too, which say who writes.
             self.worked()
         if self._failures >= FAILURES_AT_MOST:
             return False
@@ -128,6 +129,8 @@ class AutomaticCompaction:
             lambda current: (current.size_at(current.leaf).tokens, model_at(current, current.leaf))
         )
         window = await window_of(session, model)
+        if settings.problem_for(model) is not None:
+            return False
         if window is None or not should_compact(tokens, window, settings.compaction_for(model)):
             return False
         await prepare(session)

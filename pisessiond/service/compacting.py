@@ -41,6 +41,7 @@ from pisessiond.service.summarising import (
     Wishes,
     choose_writer,
     model_at,
+    refuse,
     sound_settings,
     usage_of,
     write_all,
@@ -109,6 +110,7 @@ async def prepare(held: SessionActs, base_leaf: BaseLeaf = UNSET) -> Prepared:
             if current is not session:
                 return None
             model = model_at(session, row)
+            refuse(settings.problem_for(model))
             return plan_compaction(session, row, settings.compaction_for(model)), model
 
         found = await held.ask(plan)

@@ -66,7 +66,10 @@ class Settings(Protocol):
     """Whoever reads the settings."""
 
     def for_folder(self, cwd: str) -> FolderSettings:
-        """What they say now. May read files, so it belongs in a worker; never raises."""
+        """What they say now. May read files, so it belongs in a worker; never raises.
+
+        As long as no file changes it is the same object.
+        """
         ...
 
 
