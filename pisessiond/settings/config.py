@@ -174,6 +174,14 @@ class Config(Table):
                 raise ValueError(f"{name!r} means another summarizer already; take another name")
         return value
 
+    @model_validator(mode="after")
+    def _names_somebody(self) -> Config:
+        name = self.summarizer.use
+        known = name is None or "/" in name or name in {*RESERVED, "pi", *self.summarizers}
+        if not known:
+            raise ValueError(f"summarizer.use names {name!r}, and no summarizer is called so")
+        return self
+
 
 NEEDS_RESTART: Final = frozenset(("daemon", "sessions"))
 """Tables that are read when the daemon starts, and not again."""

@@ -14,6 +14,7 @@ from pisessiond.cli.canvas import Canvas
 from pisessiond.cli.change_view import update_lines
 from pisessiond.cli.compaction_view import compacted_line, compaction_lines, input_lines
 from pisessiond.cli.compare_view import compare_lines
+from pisessiond.cli.config_view import config_lines
 from pisessiond.cli.entry_view import entry_lines, message_lines
 from pisessiond.cli.list_view import folder_lines, list_notes, session_lines
 from pisessiond.cli.move_view import done_line, fork_lines, move_lines
@@ -255,6 +256,15 @@ def _operations() -> Iterable[str]:
     yield from map(choice_line, samples.CHOICES)
 
 
+def _settings() -> Iterable[str]:
+    yield from config_lines(samples.SETTINGS, lambda text, _look: text)
+    nothing: Any = {
+        **dict.fromkeys(("problems", "files", "settings", "keys", "environment"), ()),
+        "model": samples.UNREACHABLE,
+    }
+    yield from config_lines(nothing, lambda text, _look: text)
+
+
 def drawn() -> dict[str, str]:
     """Every golden file by name, as it is drawn now."""
     views: dict[str, Iterable[str]] = {
@@ -270,6 +280,7 @@ def drawn() -> dict[str, str]:
         "changes": _changes(),
         "entries": _entries(),
         "reports": _reports(),
+        "settings": _settings(),
         "compactions": _compactions(),
         "moves": _moves(),
         "comparisons": _comparisons(),

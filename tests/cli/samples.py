@@ -321,3 +321,64 @@ CHOICES: list[SummarizerChoice] = [
     },
     {"name": "extract", "model": None, "ready": True, "reason": None, "default": False},
 ]
+SETTINGS: dict[str, Any] = {
+    "files": [
+        {"path": "~/.config/pisessiond/config.toml", "found": True},
+        {"path": "~/shop/.pi/settings.json", "found": False},
+    ],
+    "problems": [
+        {
+            "file": "~/.pi/agent/settings.json",
+            "key": "compaction.reserveTokens",
+            "message": "~/.pi/agent/settings.json: compaction.reserveTokens must be a whole number "
+            'from 0 to 9007199254740991, and is "\x1b[31mx"; correct it.',
+        }
+    ],
+    "settings": [
+        {
+            "key": "daemon.idle",
+            "value": 5.0,
+            "source": "~/.config/pisessiond/config.toml",
+            "needsRestart": True,
+        },
+        {"key": "daemon.tcp", "value": None, "source": "default", "needsRestart": True},
+        {
+            "key": "context.windows",
+            "value": {"a/模型": 9_000},
+            "source": "~/.config/pisessiond/config.toml",
+        },
+        {"key": "compaction.automatic", "value": False, "source": "default"},
+        {"key": "compaction.enabled", "value": True, "source": "default"},
+        {"key": "compaction.keepRecentTokens", "value": 9, "source": "~/\x1b[1m.pi/settings.json"},
+        {"key": "httpProxy", "value": "http://…@proxy", "source": "~/.pi/agent/settings.json"},
+    ],
+    "keys": [
+        {"provider": "anthropic", "state": "signed in with pi; the summarizer `pi` can use it"},
+        {"provider": "groq", "state": "set, from a command of auth.json"},
+    ],
+    "environment": ["HTTPS_PROXY", "no_proxy"],
+    "model": {
+        "model": "anthropic/opus-5",
+        "window": 200_000,
+        "windowSource": "genai-prices",
+        "maxOutput": 64_000,
+        "price": {
+            "input": 3.0,
+            "output": 15.0,
+            "tiers": [{"input_tokens_above": 200_000, "input": 6.0, "output": 22.5}],
+        },
+        "usable": True,
+        "api": "anthropic-messages",
+        "baseUrl": "https://api.anthropic.com",
+        "key": "set, from ANTHROPIC_API_KEY",
+    },
+}
+UNREACHABLE: dict[str, Any] = {
+    "model": "x/\x1b[31mm",
+    "window": None,
+    "windowSource": "unknown",
+    "maxOutput": None,
+    "price": None,
+    "usable": False,
+    "reason": "Nothing says how x is reached.",
+}

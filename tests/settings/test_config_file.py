@@ -79,6 +79,7 @@ def test_whole_numbers_will_do_for_numbers() -> None:
         ("[summarizers.extract]\nkind = 'pi'", "summarizers", "means another summarizer"),
         ("[summarizers.pi]\nkind = 'command'\nprogram = ['a']", "summarizers", "another summ"),
         ("[summarizers.'a/b']\nkind = 'pi'", "summarizers", "will not do as a name"),
+        ("[summarizer]\nuse = 'quick'", "the text", "summarizer.use names 'quick'"),
         ("[http]\nconnect_seconds = 0", "http.connect_seconds", "is 0"),
     ],
 )
