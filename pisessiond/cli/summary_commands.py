@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import tempfile
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -194,6 +193,9 @@ def _reviewed(
 
 
 def _keep(text: str) -> str:
+    """The path of a file of the user's alone with this text."""
+    import tempfile
+
     with tempfile.NamedTemporaryFile(
         "w", encoding="utf-8", errors="surrogatepass", prefix="summary-", suffix=".md", delete=False
     ) as file:

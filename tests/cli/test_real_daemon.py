@@ -141,6 +141,26 @@ def test_a_compaction_is_looked_at_before_it_is_written(daemon: Daemon) -> None:
     assert "▬ All said." in daemon.run("tree", file)
 
 
+def test_what_would_happen_is_told_and_nothing_happens(daemon: Daemon) -> None:
+    file, before = str(daemon.file), daemon.file.read_bytes()
+    moved = daemon.run("navigate", file, "95e1742d", "--dry-run", "--width", "80")
+    assert " Its text comes back, to be changed and sent again.\n" in moved
+    assert " 4 entries (1 turn) are left; they stay in the tree. Files are not undone." in moved
+    assert "You go on after this answer." in daemon.run("navigate", file, "3b6fd081", "--dry-run")
+    forked = daemon.run("fork", file, "95e1742d", "--dry-run", "--width", "80")
+    assert "4 entries (1 turn) of the active branch stay in this session alone." in forked
+    answer = json.loads(daemon.run("navigate", file, "--start", "--dry-run", "--json"))
+    assert answer["preview"]["leaf"] is None
+    assert answer["preview"]["sizeAfter"]["tokens"] == 0
+    assert daemon.run("navigate", file, "nope", "--dry-run", code=1).startswith("pisessiond: ")
+    compared = daemon.run("compare", file, "3b6fd081", "--width", "80")
+    assert " since  « The fixture's clock is naive" in compared
+    assert "A  Passes, but hides" in compared
+    assert "B  active branch" in compared
+    assert "src/login/clock.py" in compared
+    assert daemon.file.read_bytes() == before
+
+
 def test_refusals_have_a_sentence_a_kind_and_exit_code_1(daemon: Daemon) -> None:
     file = str(daemon.file)
     before = daemon.file.read_bytes()
