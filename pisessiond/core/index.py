@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -424,6 +424,11 @@ class Index:
         if siblings is not None:
             return len(siblings)
         return int(self.first_child[row] != NONE)
+
+    @property
+    def branch_points(self) -> Collection[int]:
+        """The rows that have several children; not to be walked while rows are added."""
+        return self._siblings.keys()
 
     def only_child_top(self, row: int) -> int:
         """The first row at or above `row` that has siblings or is a root."""

@@ -225,15 +225,19 @@ class Builder:
 
     def _label(self, segment: Segment) -> str | None:
         session = self.tree.session
+        ids, labels = session.index.ids, session.labels
         if segment.kind == "alternative":
-            found = self.tree.labelled_branches([segment]).get(segment.first)
-        else:
-            is_own = segment.kind not in ("work", "summarised", "group", "ahead", "here")
-            found = segment.act if is_own else None
-        if found is None or found == NONE:
+            told = [segment.labelled]
+        elif segment.kind in ("work", "summarised", "group", "ahead", "here"):
             return None
-        label = session.labels.get(session.index.ids[found])
-        return label[0] if label is not None and isinstance(label[0], str) else None
+        else:
+            # A call has no row beside that of its first result, which so carries its label.
+            told = [segment.act, segment.first]
+        for row in told:
+            label, _ = labels.get(ids[row], (None, None)) if row != NONE else (None, None)
+            if isinstance(label, str):
+                return label
+        return None
 
     def _outcome(self, segment: Segment) -> Outcome | None:
         if segment.kind in ("work", "step", "bash"):

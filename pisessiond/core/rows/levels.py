@@ -78,8 +78,7 @@ class Tree:
             NoSuchLevel: there is no such row, or nothing is inside it.
         """
         if name is None:
-            main = self.main()
-            return [*main.segments, *main.open_segments(), *self.leaf_segments()]
+            return [*self.main().segments, *self.leaf_segments()]
         if name == AHEAD:
             return self._ahead_level()
         sign, _, entry = name.partition(":")
@@ -110,8 +109,7 @@ class Tree:
 
     def main(self) -> Cutter:
         """The main line up to the leaf, in a cutter that can be fed on."""
-        session = self.session
-        cutter = Cutter(session, self.shapes, self.filter)
+        cutter = self._cutter()
         leaf = self.leaf
         if self.filter == "labeled-only":
             self._place_labelled(cutter)
@@ -119,8 +117,14 @@ class Tree:
         for segment in self._alternatives(NONE):
             cutter.place(segment)
         if leaf != NONE:
-            self._cut_line(cutter, session.index.branch(leaf), leaf)
+            self._cut_line(cutter, self.session.index.branch(leaf), leaf)
+            if self.session.index.child_count(leaf):
+                # What a call waits for is not to be seen from here.
+                cutter.end_work()
         return cutter
+
+    def _cutter(self) -> Cutter:
+        return Cutter(self.session, self.shapes, self.filter)
 
     def leaf_segments(self) -> list[Segment]:
         """`here`, the rest of the line in one row, and what leaves the line at the leaf."""
@@ -153,46 +157,51 @@ class Tree:
         return found + (self._alternatives(leaf) if leaf != NONE else [])
 
     def _ahead_level(self) -> list[Segment]:
-        cutter = Cutter(self.session, self.shapes, self.filter)
-        self._feed(cutter, self.lines.onwards(self.leaf))
-        cutter.end_run()
+        cutter = self._cutter()
+        self._feed(cutter, list(self.lines.onwards(self.leaf)))
+        cutter.end_work()
         return cutter.segments
 
     def _alternative_level(self, first: int) -> list[Segment]:
         line = [first, *self.lines.onwards(first)]
-        cutter = Cutter(self.session, self.shapes, self.filter)
+        cutter = self._cutter()
         self._cut_line(cutter, line, line[-1])
-        cutter.end_run()
+        cutter.end_work()
         return cutter.segments
 
     def _summarised_level(self, compaction: int) -> list[Segment]:
         line = self._line_of(compaction)
-        cutter = Cutter(self.session, self.shapes, self.filter)
+        cutter = self._cutter()
         self._feed(cutter, line[: self._kept_from(line, compaction)])
-        cutter.end_run()
+        cutter.end_work()
         return cutter.segments
 
     def _work_level(self, first: int, name: str) -> list[Segment]:
-        cutter = Cutter(self.session, self.shapes, self.filter)
-        for row in (first, *self.lines.onwards(first)):
-            cutter.feed(row)
-            if cutter.segments or not cutter.open_segments():
-                break
-            if row == self.leaf or self._alternatives(row):
-                break
-        inside = cutter.open_inside()
-        if cutter.segments:
-            # What ended the work came behind it.
-            inside = self._inside_again(first, cutter.segments[0].last)
-        if len(inside) < 2:
+        rows = self._work_rows(first)
+        inside = Cutter(self.session, self.shapes, "inside")
+        inside.feed(rows)
+        if len(inside.segments) < 2:
             raise NoSuchLevel(name)
-        return inside
+        if rows[-1] != self.leaf or self.session.index.child_count(self.leaf):
+            inside.end_work()
+        return inside.segments
 
-    def _inside_again(self, first: int, last: int) -> list[Segment]:
-        cutter = Cutter(self.session, self.shapes, self.filter)
-        for row in self.session.index.branch(last, self.session.index.parent[first]):
-            cutter.feed(row)
-        return cutter.open_inside()
+    def _work_rows(self, first: int) -> list[int]:
+        """The entries of the work that begins with one, as far as it goes on its line."""
+        cutter = self._cutter()
+        stop = self.kept_depth(first)
+        depth = self.session.index.depth
+        rows: list[int] = []
+        for row in (first, *self.lines.onwards(first)):
+            if depth[row] == stop and rows:
+                break
+            cutter.feed([row])
+            if len(cutter.segments) != 1 or not cutter.is_work:
+                break
+            rows.append(row)
+            if row == self.leaf or (self._is_branch_point(row) and self._alternatives(row)):
+                break
+        return rows
 
     # Lines -------------------------------------------------------------------------------------
 
@@ -202,10 +211,12 @@ class Tree:
         kept = 0
         if compaction != NONE and self._stands_on(line, compaction):
             kept = self._kept_from(line, compaction)
-        if kept:
-            summarised = self._summarised(line[:kept], compaction)
-            if summarised is not None:
-                cutter.place(summarised)
+        summarised = self._summarised(line[:kept], compaction) if kept else None
+        if summarised is None:
+            # What has no rows counts with the first row behind it.
+            self._feed(cutter, line)
+            return
+        cutter.place(summarised)
         self._feed(cutter, line[kept:])
 
     def _stands_on(self, line: Sequence[int], row: int) -> bool:
@@ -225,10 +236,31 @@ class Tree:
         first = first_kept_row(self.session.index, compaction)
         return max(depth[first] - depth[line[0]], 0)
 
+    def summarising(self, row: int) -> int:
+        """The compaction that summarises the beginning of a row's line; NONE without one."""
+        index, leaf = self.session.index, self.leaf
+        start = self.lines.start(row)
+        if start != self.lines.next(NONE):
+            end = self.lines.end(row)
+        elif leaf != NONE and (row == leaf or not index.is_ancestor(leaf, row)):
+            end = leaf
+        else:
+            return NONE
+        compaction = index.state_at(end).compaction
+        return compaction if index.is_ancestor(start, compaction) else NONE
+
+    def kept_depth(self, row: int) -> int:
+        """At what depth the part of a row's line begins that a compaction keeps; NONE without."""
+        compaction = self.summarising(row)
+        if compaction == NONE:
+            return NONE
+        index = self.session.index
+        return index.depth[first_kept_row(index, compaction)]
+
     def _summarised(self, line: Sequence[int], compaction: int) -> Segment | None:
-        cutter = Cutter(self.session, self.shapes, self.filter)
+        cutter = self._cutter()
         self._feed(cutter, line)
-        cutter.end_run()
+        cutter.end_work()
         if not cutter.segments:
             return None
         return Segment(
@@ -242,17 +274,25 @@ class Tree:
             compaction=compaction,
         )
 
-    def _feed(self, cutter: Cutter, line: Iterable[int]) -> None:
-        leaf, count = self.leaf, self.session.index.child_count
-        for row in line:
-            cutter.feed(row)
+    def _feed(self, cutter: Cutter, line: Sequence[int]) -> None:
+        leaf, points = self.leaf, self.session.index.branch_points
+        start = 0
+        for at, row in enumerate(line):
             # What leaves at the leaf stands behind `here` and what is ahead.
-            if row != leaf and count(row) > 1:
+            if row in points and row != leaf:
+                cutter.feed(line[start : at + 1])
+                start = at + 1
                 for segment in self._alternatives(row):
                     cutter.place(segment)
+        cutter.feed(line[start:])
+
+    def _is_branch_point(self, row: int) -> bool:
+        return row in self.session.index.branch_points
 
     def _sum(self, rows: Iterable[int]) -> int:
         own = self.session.sizes.own
+        if len(own) == len(self.session.index):
+            return sum(map(own.__getitem__, rows))
         return sum(own[row] for row in rows if row < len(own))
 
     # Alternatives ------------------------------------------------------------------------------
@@ -282,13 +322,12 @@ class Tree:
             for child in self.lines.leaving(point)
             if self._has_rows(child)
         ]
-        if len(found) > 1:
-            labelled = self.labelled_branches(found)
-            found.sort(key=lambda one: (one.first not in labelled, -one.last))
+        found.sort(key=lambda one: (one.labelled == NONE, -one.last))
         return found
 
     def _alternative(self, point: int, first: int) -> Segment:
         line = [first, *self.lines.onwards(first)]
+        ids, labels = self.session.index.ids, self.session.labels
         return Segment(
             "alternative",
             line[-1],
@@ -298,20 +337,8 @@ class Tree:
             tokens=self._sum(line),
             rows=1,
             branch_point=point,
+            labelled=max((row for row in line if ids[row] in labels), default=NONE),
         )
-
-    def labelled_branches(self, branches: Sequence[Segment]) -> dict[int, int]:
-        """By the first row of an alternative, the newest labelled row on its line."""
-        index = self.session.index
-        found: dict[int, int] = {}
-        for target in self.session.labels:
-            row = index.find(target)
-            if row is None:
-                continue
-            for one in branches:
-                if index.is_ancestor(one.first, row) and index.is_ancestor(row, one.last):
-                    found[one.first] = max(found.get(one.first, NONE), row)
-        return found
 
     def _has_rows(self, first: int) -> bool:
         """Whether anything at or below an entry gives a row."""
@@ -336,11 +363,15 @@ class Tree:
         }
         above = sorted(row for row in found if row <= self.leaf)
         below = sorted(row for row in found if row > self.leaf)
-        for rows, last in ((above, self.here()), (below, None)):
-            every = Cutter(session, self.shapes, "all")
-            for row in rows:
-                every.feed(row)
-            for segment in every.segments:
-                cutter.place(segment)
-            if last is not None:
-                cutter.place(last)
+        for row in above:
+            cutter.place(self._labelled(row))
+        cutter.place(self.here())
+        for row in below:
+            cutter.place(self._labelled(row))
+
+    def _labelled(self, row: int) -> Segment:
+        """A row by itself, apart from the line it is on."""
+        every = Cutter(self.session, self.shapes, "all")
+        every.feed([row])
+        every.end_work()
+        return every.segments[0]

@@ -69,20 +69,14 @@ def _is_main(tree: Tree, start: int) -> bool:
 
 def _inside_of_line(tree: Tree, row: int) -> str | None:
     """The summarised part or the part ahead that an entry of a line is in."""
-    session = tree.session
-    index, leaf = session.index, tree.leaf
-    start = tree.lines.start(row)
-    if _is_main(tree, start):
-        if row != leaf and (leaf == NONE or index.is_ancestor(leaf, row)):
-            return AHEAD
-        end = leaf
-    else:
-        end = tree.lines.end(row)
-    compaction = index.state_at(end).compaction
-    if compaction == NONE or not index.is_ancestor(start, compaction):
+    index, leaf = tree.session.index, tree.leaf
+    is_behind = row != leaf and (leaf == NONE or index.is_ancestor(leaf, row))
+    if is_behind and _is_main(tree, tree.lines.start(row)):
+        return AHEAD
+    compaction = tree.summarising(row)
+    if compaction == NONE:
         return None
-    first_kept = first_kept_row(index, compaction)
-    if index.depth[row] < index.depth[first_kept]:
+    if index.depth[row] < index.depth[first_kept_row(index, compaction)]:
         return f"s:{index.ids[compaction]}"
     return None
 
@@ -90,17 +84,42 @@ def _inside_of_line(tree: Tree, row: int) -> str | None:
 def find_entry(tree: Tree, entry: EntryId) -> tuple[list[str], int]:
     """The rows to open to see an entry's row, and its position in the level they lead to.
 
+    An entry on a branch that has no rows under the filter gives way to where the branch leaves.
+
     Raises:
         EntryNotFound: no entry has that id.
-        NoSuchLevel: no row stands for it under this filter.
+        NoSuchLevel: neither it nor anything above it has a row.
     """
     row = tree.session.row_of(entry)
+    while row != NONE:
+        found = _find_row(tree, row)
+        if found is not None:
+            return found
+        row = _above_the_part(tree, row)
+    raise NoSuchLevel(str(entry))
+
+
+def _above_the_part(tree: Tree, row: int) -> int:
+    """The nearest entry above the line, or above the part ahead, that a row is on."""
+    if _inside_of_line(tree, row) == AHEAD:
+        return tree.leaf
+    return tree.session.index.parent[tree.lines.start(row)]
+
+
+def _find_row(tree: Tree, row: int) -> tuple[list[str], int] | None:
+    if tree.filter == "labeled-only":
+        at = next((at for at, one in enumerate(tree.level(None)) if one.act == row), None)
+        return None if at is None else ([], at)
     path = path_to(tree, row)
-    level = path[-1] if path else None
-    segments = tree.level(level)
+    segments = tree.level(path[-1] if path else None)
     at = _position(tree, segments, row)
+    if at is None and path and path[-1].startswith("s:"):
+        # A summarised part without rows is none; what is in it counts with the row behind it.
+        path.pop()
+        segments = tree.level(path[-1] if path else None)
+        at = _position(tree, segments, row)
     if at is None:
-        raise NoSuchLevel(str(entry))
+        return None
     if segments[at].kind == "work":
         name = tree.id_of(segments[at])
         inner = _position(tree, tree.level(name), row)
@@ -110,14 +129,10 @@ def find_entry(tree: Tree, entry: EntryId) -> tuple[list[str], int]:
 
 
 def _position(tree: Tree, segments: Sequence[Segment], row: int) -> int | None:
-    """The segment that stands for an entry: it holds it, or is the last one above it."""
+    """The segment that stands for an entry of the line that was cut into these."""
     depth = tree.session.index.depth
-    found = None
     for at, segment in enumerate(segments):
-        if segment.kind in ("alternative", "group", "here", "ahead"):
-            continue
-        if depth[segment.first] <= depth[row]:
-            found = at
-        else:
-            break
-    return found
+        is_of_line = segment.kind not in ("alternative", "group", "here", "ahead")
+        if is_of_line and depth[segment.last] >= depth[row]:
+            return at
+    return None

@@ -39,21 +39,34 @@ _NO_TOOL: Final = 0
 
 class _Block(msgspec.Struct, gc=False):
     type: str
-    text: msgspec.Raw = msgspec.Raw(b"")
+    text: msgspec.Raw = msgspec.Raw(b'""')
 
 
-class _Message(msgspec.Struct, gc=False):
+class _Answer(msgspec.Struct, gc=False):
     content: list[_Block]
     stopReason: str | None = None  # noqa: N815 - the file's own spelling
+
+
+class _AnswerLine(msgspec.Struct, gc=False):
+    message: _Answer
+
+
+class _Result(msgspec.Struct, gc=False):
     toolName: str | None = None  # noqa: N815
     isError: bool | None = None  # noqa: N815
 
 
-class _Line(msgspec.Struct, gc=False):
-    message: _Message
+class _ResultLine(msgspec.Struct, gc=False):
+    message: _Result
 
 
-_decode = msgspec.json.Decoder(_Line).decode
+_decode_answer = msgspec.json.Decoder(_AnswerLine).decode
+_decode_text = msgspec.json.Decoder(str).decode
+_QUOTE: Final = ord('"')
+_ESCAPE: Final = ord("\\")
+_FIRST: Final = ord("!")
+_LAST: Final = ord("~")
+_decode_result = msgspec.json.Decoder(_ResultLine).decode
 
 
 class Shapes:
@@ -75,17 +88,17 @@ class Shapes:
 
     def fill(self, session: Session) -> None:
         """Tell the rest of the session's rows; reads their bodies."""
-        kind_of = session.index.kind
         stop = len(session.index)
         while len(self.of) < stop:
-            rows = range(len(self.of), min(len(self.of) + _STEP, stop))
-            told = [row for row in rows if kind_of[row] in _TOLD]
-            lines = dict(zip(told, session.lines(told), strict=True))
-            shapes, tools = bytearray(), []
-            for row in rows:
-                shape, tool = self._shape(session, row, lines[row]) if row in lines else (0, "")
-                shapes.append(shape)
-                tools.append(self._number(tool))
+            start = len(self.of)
+            rows = range(start, min(start + _STEP, stop))
+            shapes, tools = bytearray(len(rows)), array("H", [_NO_TOOL]) * len(rows)
+            told = [row for row in rows if session.index.kind[row] in _TOLD]
+            for row, line in zip(told, session.lines(told), strict=True):
+                shape, tool = _line_shape(session, row, line)
+                shapes[row - start] = shape
+                if tool:
+                    tools[row - start] = self._number(tool)
             # The tools come first: readers take the length of the shapes for what is known.
             self._tool.extend(tools)
             self.of += shapes
@@ -106,36 +119,37 @@ class Shapes:
                 self._names.append(name)
         return number
 
-    def _shape(self, session: Session, row: int, line: bytes) -> tuple[int, str]:
-        kind = session.index.kind[row]
-        if kind in (kinds.ASSISTANT, kinds.TOOL_RESULT):
-            try:
-                return _quick_shape(kind, _decode(line).message)
-            except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-                pass
-        return shape_of(kind, session.entry(row))
+
+def _line_shape(session: Session, row: int, line: bytes) -> tuple[int, str]:
+    kind = session.index.kind[row]
+    try:
+        if kind == kinds.TOOL_RESULT:
+            result = _decode_result(line).message
+            return FAILED if result.isError else 0, result.toolName or ""
+        if kind == kinds.ASSISTANT:
+            return _answer_shape(_decode_answer(line).message), ""
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        pass
+    return shape_of(kind, session.entry(row))
 
 
-def _quick_shape(kind: int, message: _Message) -> tuple[int, str]:
-    if kind == kinds.TOOL_RESULT:
-        return FAILED if message.isError else 0, message.toolName or ""
-    shape = 0
+def _answer_shape(message: _Answer) -> int:
+    shape = _stop_shape(message.stopReason)
     for block in message.content:
         if block.type == "text":
-            # A text of blanks says nothing; a short one is looked at.
-            if len(block.text) > 64 or _says_something(bytes(block.text)):
+            if _says_something(block.text):
                 shape |= TEXT
         elif block.type == "toolCall":
             shape |= CALLS
-    return shape | _stop_shape(message.stopReason), ""
+    return shape
 
 
-def _says_something(spelled: bytes) -> bool:
-    try:
-        text = msgspec.json.decode(spelled) if spelled else ""
-    except msgspec.MsgspecError:
-        return True
-    return isinstance(text, str) and bool(text.strip())
+def _says_something(spelled: msgspec.Raw) -> bool:
+    """Whether a text holds anything but blanks; mostly its first character tells."""
+    view = memoryview(spelled)
+    if len(view) > 1 and view[0] == _QUOTE and _FIRST <= view[1] <= _LAST and view[1] != _ESCAPE:
+        return view[1] != _QUOTE
+    return bool(_decode_text(spelled).strip())
 
 
 def _stop_shape(reason: Any) -> int:
