@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,11 +12,12 @@ from typing import Any
 
 import anyio
 import pytest
+from anyio.streams.buffered import BufferedByteReceiveStream
 
 from pisessiond.client import aio, blocking
 from pisessiond.client.errors import RpcFailure
 from pisessiond.client.session import Session
-from tests.daemon.homes import PATIENCE, Home
+from tests.daemon.homes import PATIENCE, ROOT, Home
 from tests.support.service import answer, user
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
@@ -231,3 +234,100 @@ async def test_whoever_ends_an_operation_is_named_everywhere(path: Path) -> None
         assert refused[0].data["by"] == "other"
         assert (await states(edited, "cancelled"))[-1] == "cancelled"
         assert (await other.open(path=str(path))).opened["operation"] is None
+
+
+async def test_the_example_lends_its_model_to_a_compaction(home: Home, path: Path) -> None:
+    async with aio.connect() as client:
+        session = await client.open(path=str(path))
+        example = [sys.executable, str(ROOT / "clients/python/lend_model.py")]
+        example += [home.place.own_socket, str(path)]
+        async with await anyio.open_process(example, env=home.environment) as process:
+            assert process.stdout is not None
+            said = BufferedByteReceiveStream(process.stdout)
+            with anyio.fail_after(PATIENCE):
+                assert await said.receive_until(b"\n", 100) == b"lending"
+                told: list[Any] = []
+                done = await session.compact(summarizer="client", progress=told.append)
+                assert await said.receive_until(b"\n", 100) == b"compact: begin"
+                heard = b""
+                while b"compact: done" not in heard:
+                    heard += await said.receive(100)
+            assert b"asked for a history summary" in heard
+            process.send_signal(signal.SIGINT)
+    entry = last_entry(path)
+    assert entry["id"] == done["entry"]
+    assert entry["summary"].startswith("## Goal\n[User]: 0 word")
+    assert entry["fromHook"] is False
+    assert [one["kind"] for one in told][-1] == "end"
+
+
+async def test_a_lender_that_refuses_or_dies_fails_the_compaction_alone(path: Path) -> None:
+    before = path.read_bytes()
+    reached = anyio.Event()
+
+    async def refuse(_: dict[str, Any]) -> Any:
+        raise RpcFailure(-32000, "no model is loaded")
+
+    async def die(_: dict[str, Any]) -> Any:
+        reached.set()
+        await anyio.sleep_forever()
+
+    async with aio.connect() as client:
+        session = await client.open(path=str(path))
+        async with editor(path, "session/summarize", refuse):
+            with pytest.raises(RpcFailure) as refused:
+                await session.compact(summarizer="client")
+        assert refused.value.data["reason"] == "client"
+        async with anyio.create_task_group() as tasks:
+            opened = anyio.Event()
+
+            async def lend() -> None:
+                async with editor(path, "session/summarize", die):
+                    opened.set()
+                    await reached.wait()
+
+            tasks.start_soon(lend)
+            await opened.wait()
+            with anyio.fail_after(PATIENCE), pytest.raises(RpcFailure) as lost:
+                await session.compact(summarizer="client")
+        assert lost.value.kind == "SummaryFailed"
+        assert path.read_bytes() == before
+
+
+async def test_ctrl_c_at_a_terminal_takes_the_text_back_from_the_lender(
+    home: Home, path: Path
+) -> None:
+    before = path.read_bytes()
+    reached, ended = anyio.Event(), anyio.Event()
+
+    async def lend(_: dict[str, Any]) -> Any:
+        reached.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.set()
+
+    script = (
+        "import sys\n"
+        "from pisessiond.client import blocking\n"
+        "from pisessiond.client.errors import Interrupted\n"
+        "with blocking.connect() as client:\n"
+        "    session = client.open(path=sys.argv[1])\n"
+        "    try:\n"
+        "        session.compact(summarizer='client')\n"
+        "    except Interrupted as end:\n"
+        "        print(end.outcome, end.failure.kind, session.leaf)\n"
+    )
+    async with editor(path, "session/summarize", lend) as edited:
+        command = [sys.executable, "-c", script, str(path)]
+        async with await anyio.open_process(command, env=home.environment) as process:
+            assert process.stdout is not None
+            said = BufferedByteReceiveStream(process.stdout)
+            with anyio.fail_after(PATIENCE):
+                await reached.wait()
+                process.send_signal(signal.SIGINT)
+                told = await said.receive_until(b"\n", 100)
+                assert told == b"cancelled Cancelled 00000005"
+                await ended.wait()
+        assert (await states(edited, "cancelled"))[-1] == "cancelled"
+    assert path.read_bytes() == before
