@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Literal
 
+import anyio
 from msgspec import UNSET, UnsetType
 
 from pisessiond.core.flush import FlushRule
@@ -31,7 +32,7 @@ from pisessiond.service.held_session import Surroundings
 from pisessiond.service.loading import Loaded
 from pisessiond.service.moving import Move
 from pisessiond.service.nodes import make_nodes
-from pisessiond.service.operations import Report
+from pisessiond.service.operations import END_SECONDS, Report
 from pisessiond.service.session_acts import BaseLeaf, SessionActs
 from pisessiond.service.session_queue import Act
 from pisessiond.service.size_questions import sizes_at
@@ -154,12 +155,19 @@ class OpenSession(SessionActs):
             self.automatic.worked()
         return done
 
-    def cancel_operation(self, operation_id: str | None, *, by: str) -> Progress | None:
+    async def cancel_operation(self, operation_id: str | None, *, by: str) -> Progress | None:
         """End what runs long here, whoever began it; what that was, None when nothing.
 
-        Its end is told when it has ended; when its entry is being written it is too late.
+        Returns when it is over, so that something else can be begun. When its entry is being
+        written it is too late; how it ended is told as ever.
         """
-        return self.operations.cancel(operation_id, by)
+        found = self.operations.cancel(operation_id, by)
+        if found is None:
+            return None
+        standing = found.standing
+        with anyio.move_on_after(END_SECONDS):
+            await found.ended.wait()
+        return standing
 
     async def summarizers(self) -> Sequence[Choice]:
         """Who can write summaries for this session."""

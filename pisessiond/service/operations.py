@@ -24,6 +24,9 @@ Report: TypeAlias = Callable[[Progress], None]
 Reason: TypeAlias = Literal["manual", "threshold"]
 State: TypeAlias = Literal["begin", "report", "done", "failed", "cancelled"]
 
+END_SECONDS: Final = 1.0
+"""How long whoever ends an operation waits for its end; half of that has always been enough."""
+
 REPORT_SECONDS: Final = 0.1
 """How often it is told at most that more of a summary has come."""
 
@@ -67,6 +70,8 @@ class Operation:
         self.summarizer: str | None = None
         self.received = 0
         """UTF-16 code units of summary that have come."""
+        self.ended = anyio.Event()
+        """Set when it is over and the slot is free."""
         self._session = session
         self._tell = tell
         self._monotonic = monotonic
@@ -90,6 +95,11 @@ class Operation:
             summarizer=self.summarizer,
             message=message,
         )
+
+    @property
+    def standing(self) -> Progress:
+        """Where it stands while it runs."""
+        return self.progress("report" if self.received else "begin")
 
     def tell(self, state: State, message: str | None = None) -> None:
         """Tell everyone."""
@@ -131,18 +141,18 @@ class OperationSlot:
         now = self.current
         if now is None or not self._told:
             return None
-        return now.progress("report" if now.received else "begin")
+        return now.standing
 
-    def cancel(self, operation_id: str | None, by: str) -> Progress | None:
-        """End what runs, if it is that one (None: whatever); what it was.
+    def cancel(self, operation_id: str | None, by: str) -> Operation | None:
+        """End what runs, if it is that one (None: whatever); which that is.
 
-        It has ended when that is told. When its entry is being written it is too late.
+        When its entry is being written it is too late, and it is carried out.
         """
         now = self.current
         if now is None or now.name == "delete" or operation_id not in (None, now.id):
             return None
         now.cancel(by)
-        return now.progress("report" if now.received else "begin")
+        return now
 
     def refuse_if_held(self) -> None:
         """Raises: Busy: something runs."""
@@ -201,6 +211,7 @@ class OperationSlot:
             yield from _run(operation)
         finally:
             self.current = None
+            operation.ended.set()
 
 
 def _run(operation: Operation) -> Iterator[Operation]:

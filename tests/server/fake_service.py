@@ -149,7 +149,7 @@ class FakeSession:
             self._subscribers.append(subscriber)
         return self.snapshot(since)
 
-    def cancel_operation(self, operation_id: str | None, *, by: str) -> Progress | None:
+    async def cancel_operation(self, operation_id: str | None, *, by: str) -> Progress | None:
         if self._operation is None or operation_id not in (None, "op"):
             return None
         self._ended_by = by

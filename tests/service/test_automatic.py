@@ -202,7 +202,7 @@ async def test_it_is_ended_like_any_other(talk: OpenSession, desk: Desk) -> None
     await gate.arrived()
     with pytest.raises(Exception, match="pisessiond runs compact"):
         await talk.compact(origin=ME)
-    assert talk.cancel_operation(None, by="nvim") is not None
+    assert await talk.cancel_operation(None, by="nvim") is not None
     await settled(talk)
     assert (compactions(talk), talk.operations.current) == (0, None)
 

@@ -243,7 +243,7 @@ class InterleavingMachine(RuleBasedStateMachine):
                 assert pending.scope is not None
                 pending.scope.cancel()
             else:
-                assert self.session.cancel_operation(None, by="script") is not None
+                assert self.session.operations.cancel(None, "script") is not None
 
         # At the last moment: what comes is there already.
         opens = len(self.entries) % 2 == 0

@@ -113,17 +113,19 @@ async def test_anyone_may_end_it_and_everyone_hears_who(talk: OpenSession, desk:
     async with anyio.create_task_group() as tasks:
         running = Running(desk, tasks, lambda: talk.compact(origin=ME))
         await running.asked()
-        assert talk.cancel_operation("another", by="script") is None
-        ended = talk.cancel_operation(None, by="script")
+        assert await talk.cancel_operation("another", by="script") is None
+        tasks.start_soon(partial(talk.cancel_operation, None, by="script"))
+        ended = await talk.cancel_operation(None, by="somebody else")
+        # It is over, and something else can be begun.
+        assert (talk.operations.current, desk.writer.at_work) == (None, 0)
         assert ended is not None
-        assert talk.cancel_operation(ended.operation_id, by="somebody else") is not None
+        assert ended.operation_id == listener.progress[-1].operation_id
         error = await running.over()
-        assert listener.progress[-1].operation_id == ended.operation_id
     assert isinstance(error, OperationCancelled)
-    assert (error.operation, error.by) == ("compaction", "script")
-    assert listener.progress[-1].message == "Cancelled by script; nothing was written."
+    assert (error.operation, error.by) == ("compaction", "somebody else")
+    assert listener.progress[-1].message == "Cancelled by somebody else; nothing was written."
     assert in_file(talk) == before
-    assert talk.cancel_operation(None, by="script") is None
+    assert await talk.cancel_operation(None, by="script") is None
 
 
 async def test_a_request_that_is_taken_back_ends_it(talk: OpenSession, desk: Desk) -> None:
@@ -140,7 +142,7 @@ async def test_a_request_that_is_taken_back_ends_it(talk: OpenSession, desk: Des
 
 async def test_what_cannot_be_ended_is_not(talk: OpenSession) -> None:
     with talk.operations.hold("delete", ME, is_told=False):
-        assert talk.cancel_operation(None, by="script") is None
+        assert await talk.cancel_operation(None, by="script") is None
         with pytest.raises(Busy):
             await talk.compact(origin=OTHER)
     assert talk.snapshot().operation is None
@@ -205,7 +207,7 @@ async def test_it_can_be_ended_wherever_it_waits(
         await session.context_size()
         before, rev, others = in_file(session), session.rev, set(asyncio.all_tasks())
         request = anyio.CancelScope()
-        end = partial(session.cancel_operation, None, by="script")
+        end = partial(session.operations.cancel, None, "script")
         stepwise = Stepwise(ACTS[what](session), at, request.cancel if how == "request" else end)
         outcome: Any = None
         with request:
@@ -254,7 +256,7 @@ async def test_what_is_being_written_is_answered(talk: OpenSession, desk: Desk) 
             running.let_through()
             await some_time()
             running.scope.cancel()
-            assert talk.cancel_operation(None, by="script") is not None
+            assert talk.operations.cancel(None, "script") is not None
             await some_time()
             assert talk.operations.current is not None
         outcome = await running.over()

@@ -183,11 +183,11 @@ def _refuse(reason: str, **given: bool) -> None:
             raise invalid_params(member, reason)
 
 
-def cancel_operation(
+async def cancel_operation(
     connection: Connection, params: CancelOperationParams
 ) -> CancelOperationResult:
-    """Ends what runs long in the session, whoever began it."""
-    found = connection.session(params.session).cancel_operation(
+    """Ends what runs long in the session, whoever began it, and answers when it has ended."""
+    found = await connection.session(params.session).cancel_operation(
         params.operation_id, by=connection.client.name
     )
     return CancelOperationResult(cancelled=None if found is None else conversion.progress(found))
