@@ -33,8 +33,9 @@ def plain(text: str) -> str:
 def lead(text: str) -> str:
     """The first paragraph that is no code; where all is code the first line of it."""
     paragraphs = (one_line(part) for part in _PARAGRAPH_END.split(plain(text)))
-    lines = (one_line(line) for line in text[:_LOOKED_AT].splitlines() if line.strip(" `~"))
-    return next(filter(None, paragraphs), "") or next(filter(None, lines), "")
+    lines = map(one_line, text[:_LOOKED_AT].splitlines())
+    code = (line for line in lines if line and not line.startswith(("```", "~~~")))
+    return next(filter(None, paragraphs), "") or next(code, "")
 
 
 def sentences(text: str) -> Iterator[str]:
