@@ -59,6 +59,8 @@ class ServeOptions:
     """Port to listen on at 127.0.0.1 too; 0 takes any."""
     idle: float = 0.0
     """Seconds without clients and work after which it ends; 0: never."""
+    memory_mib: int = 256
+    """MiB that sessions may take together before idle ones leave."""
     report: Callable[[str], None] = lambda _: None
     """Told once how it went: `ready`, `running`, or a sentence."""
     claims_folder: str | None = None
@@ -313,6 +315,7 @@ def _surroundings(options: ServeOptions, setup: Setup, summarizers: Summarizers)
         other_files=SystemOtherFiles(),
         models=setup.models,
         settings=setup.settings,
+        memory_budget=options.memory_mib << 20,
         summarizers=summarizers,
         watches=FolderWatches(),
     )

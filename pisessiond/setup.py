@@ -83,6 +83,7 @@ def start_settings(config_file: str | None) -> dict[str, Any]:
         "idle": (daemon, "idle"),
         "sync": (daemon, "sync"),
         "tcp": (daemon, "tcp"),
+        "memory_mib": (daemon, "memory_mib"),
         "flush": (of_sessions, "flush"),
         "persist": (of_sessions, "persist"),
     }

@@ -35,9 +35,10 @@ if TYPE_CHECKING:
 )
 @json_option
 def config(cwd: str | None, model: str | None, agent_dir: str | None, as_json: bool) -> None:
-    """Show each setting, pi's and our own, and where it comes from.
+    """Show each setting and where it comes from.
 
-    Keys are shown by their places alone. Exits with 1 when something in a file means nothing.
+    pi's settings and our own; keys by their places alone. Exits with 1 when something in a file
+    means nothing.
     """
     output = Output(as_json=as_json)
     provider, _, model_id = (model or "").partition("/")

@@ -98,6 +98,8 @@ class Surroundings:
     """Who knows how large the windows of models are, and what they cost."""
     settings: Settings = field(default_factory=DefaultSettings)
     """What the user wants of compactions and sizes."""
+    memory_budget: int = 256 << 20
+    """Bytes that sessions may take together before idle ones leave, least used first."""
     watches: Watches | None = None
     """What tells of changes that other programs make; None: files are looked at when asked for."""
 

@@ -58,9 +58,6 @@ IDLE_SECONDS = 600.0
 ROOM_SECONDS = 30.0
 """How often it is looked for sessions that may leave memory."""
 
-MEMORY_BUDGET = 256 << 20
-"""Bytes that sessions may take together before idle ones leave, least used first."""
-
 HELD_AT_MOST = 256
 """Sessions held before idle ones leave too: each keeps its file open, and many systems let a
 process open no more than 1,024."""
@@ -112,7 +109,7 @@ class Sessions:
             clock.watches,
             lambda: self.open_sessions,
         )
-        self._budget = MEMORY_BUDGET
+        self._budget = clock.memory_budget
         self._watching = (
             None
             if clock.watches is None

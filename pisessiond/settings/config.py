@@ -43,6 +43,8 @@ class DaemonTable(Table):
     """`always`: an answer means on disk; `relaxed`: a power cut may take the last half minute."""
     tcp: Annotated[int, Field(ge=0, le=65_535, strict=True)] | None = None
     """Port at 127.0.0.1 to listen on too, for clients that show the token; 0 takes any."""
+    memory_mib: Annotated[int, Field(ge=1, le=1 << 20, strict=True)] = 256
+    """How many MiB sessions may take together before those that nobody has open leave."""
 
 
 class SessionsTable(Table):
