@@ -17,17 +17,6 @@ from pisessiond.cli.figures import (
 from pisessiond.cli.plain_text import cell_width, clean_line, cut, fill
 from pisessiond.client import answers
 
-PARTS = {
-    "system": "system",
-    "user": "user",
-    "assistant": "assistant",
-    "thinking": "thinking",
-    "toolCalls": "tool calls",
-    "toolResults": "tool results",
-    "images": "images",
-    "summaries": "summaries",
-}
-
 
 def size_text(size: answers.ContextSize | None) -> str:
     """`84k of 200k  42% measured`; what it was before a compaction as long as that is all known."""
@@ -115,16 +104,6 @@ def recovery_lines(
         yield cut(head + clean_line(one["firstMessage"] or "no message yet"), width)
         if one["state"] == "conflict":
             yield f"    another program wrote its file: {clean_line(one['path'] or '')}"
-
-
-def part_lines(size: answers.ContextSize) -> Iterator[str]:
-    """What a context is made of, largest first, estimated."""
-    parts = size.get("parts") or {}
-    whole = sum(parts.values())
-    for part, tokens in sorted(parts.items(), key=lambda item: -item[1]):
-        if tokens:
-            share = f"{tokens * 100 // whole}%"
-            yield f"  {PARTS.get(part, clean_line(part)):<13} {format_tokens(tokens):>6} {share:>4}"
 
 
 def stats_lines(stats: answers.StatsResult) -> Iterator[str]:

@@ -184,25 +184,56 @@ def show(client: BlockingClient, output: Output, session: str, entries: tuple[st
     epilog=examples(
         "pisessiond context",
         "pisessiond context session.jsonl 5f2c91aa",
+        "pisessiond context --size --window 200000",
         "pisessiond context --json | jq '.messages[].role'",
+        "pisessiond context --size --json | jq '.largest[] | .entry'",
     )
 )
 @latest_argument
 @click.argument("entry", required=False)
+@click.option("--size", "only_size", is_flag=True, help="Only how large it is and what fills it.")
+@click.option(
+    "--window",
+    metavar="TOKENS",
+    type=click.IntRange(1),
+    help="Count by a context window of this size instead of the model's.",
+)
 @width_option
 @remote_command
 def context(
-    client: BlockingClient, output: Output, session: str, entry: str | None, width: int | None
+    client: BlockingClient,
+    output: Output,
+    session: str,
+    entry: str | None,
+    only_size: bool,
+    window: int | None,
+    width: int | None,
 ) -> None:
     """Show what the model would be sent.
 
-    At the leaf or at an entry, and how large that is.
+    At the leaf or at an entry, how large that is, what it is made of and which entries take most.
     """
-    from pisessiond.cli.entry_view import message_lines
-    from pisessiond.cli.figures import count
-    from pisessiond.cli.report_view import part_lines, size_text
+    from pisessiond.cli.context_view import context_lines
 
     opened = open_session(client, session)
+    if only_size or not output.as_json:
+        sizes = [] if entry is None else [*opened.sizes([entry], window=given(window)).values()]
+        size = sizes[0] if sizes else opened.size(window=given(window))
+        if output.as_json:
+            output.json(size)
+            return
+        head, *rest = context_lines(size, screen_width(width))
+        output.lines([output.paint(head, "head"), *rest])
+    if not only_size:
+        _show_messages(output, opened, entry, width)
+
+
+def _show_messages(
+    output: Output, opened: BlockingSession, entry: str | None, width: int | None
+) -> None:
+    from pisessiond.cli.entry_view import message_lines
+    from pisessiond.cli.figures import count
+
     answer = opened.context(given(entry))
     while (cursor := answer["cursor"]) is not None:
         page = opened.context(given(entry), cursor=cursor)
@@ -213,8 +244,6 @@ def context(
     if output.as_json:
         output.json(answer)
         return
-    size = opened.size() if entry is None else opened.sizes([entry])[entry]
-    output.lines([output.paint(f"context {size_text(size)}", "head"), *part_lines(size)])
     output.lines(message_lines(answer["messages"], answer["sources"], screen_width(width)))
     if answer["omitted"]:
         left_out = count(len(answer["omitted"]), "entry gives", "entries give")

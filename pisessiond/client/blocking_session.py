@@ -364,13 +364,17 @@ class BlockingSession:
             answers.ContextResult, "session/context", entry=entry, limit=limit, cursor=cursor
         )
 
-    def size(self) -> answers.ContextSize:
-        """The context size at the leaf, with its parts."""
-        return self._call(answers.ContextSize, "session/contextSize")
+    def size(self, *, window: int | Unset = UNSET) -> answers.ContextSize:
+        """The context size at the leaf, with its parts, counted by a window or the model's own."""
+        return self._call(answers.ContextSize, "session/contextSize", window=window)
 
-    def sizes(self, entries: Sequence[EntryId]) -> dict[str, answers.ContextSize]:
-        """The context size at each of some entries, by id."""
-        answer = self._call(answers.ContextSizes, "session/contextSize", entries=list(entries))
+    def sizes(
+        self, entries: Sequence[EntryId], *, window: int | Unset = UNSET
+    ) -> dict[str, answers.ContextSize]:
+        """The context size at each of some entries, by id; see `size`."""
+        answer = self._call(
+            answers.ContextSizes, "session/contextSize", entries=list(entries), window=window
+        )
         return answer["sizes"]
 
     def stats(self) -> answers.StatsResult:

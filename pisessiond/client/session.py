@@ -364,14 +364,16 @@ class Session:
             answers.ContextResult, "session/context", entry=entry, limit=limit, cursor=cursor
         )
 
-    async def size(self) -> answers.ContextSize:
-        """The context size at the leaf, with its parts."""
-        return await self._call(answers.ContextSize, "session/contextSize")
+    async def size(self, *, window: int | Unset = UNSET) -> answers.ContextSize:
+        """The context size at the leaf, with its parts, counted by a window or the model's own."""
+        return await self._call(answers.ContextSize, "session/contextSize", window=window)
 
-    async def sizes(self, entries: Sequence[EntryId]) -> dict[str, answers.ContextSize]:
-        """The context size at each of some entries, by id."""
+    async def sizes(
+        self, entries: Sequence[EntryId], *, window: int | Unset = UNSET
+    ) -> dict[str, answers.ContextSize]:
+        """The context size at each of some entries, by id; see `size`."""
         answer = await self._call(
-            answers.ContextSizes, "session/contextSize", entries=list(entries)
+            answers.ContextSizes, "session/contextSize", entries=list(entries), window=window
         )
         return answer["sizes"]
 

@@ -15,13 +15,13 @@ from pisessiond.cli.change_view import update_lines
 from pisessiond.cli.compaction_view import compacted_line, compaction_lines, input_lines
 from pisessiond.cli.compare_view import compare_lines
 from pisessiond.cli.config_view import config_lines
+from pisessiond.cli.context_view import context_lines
 from pisessiond.cli.entry_view import entry_lines, message_lines
 from pisessiond.cli.list_view import folder_lines, list_notes, session_lines
 from pisessiond.cli.move_view import done_line, fork_lines, move_lines
 from pisessiond.cli.operation_view import cancelled_line, choice_line, operation_line
 from pisessiond.cli.report_view import (
     header_lines,
-    part_lines,
     problem_lines,
     stats_lines,
     status_lines,
@@ -96,10 +96,28 @@ def _entries() -> Iterable[str]:
     yield from message_lines(messages, ["a1", "b1", "n1"], 60)
 
 
+def _sizes() -> Iterable[str]:
+    largest: Any = [
+        {"entry": "5f2c91aa", "title": "bash pytest -q --tb=long", "tokens": 18_200},
+        {"entry": "77d04c1e", "title": "read src/\x1b[31msession/store.py", "tokens": 6_100},
+    ]
+    known: Any = samples.SIZE
+    size = {**known, "unexplained": 19_500, "largest": largest}
+    yield from context_lines(size, 60)
+    parts = {part: tokens // 2 for part, tokens in known["parts"].items()}
+    after = {"source": "estimated", "measured": None, "tokens": sum(parts.values())}
+    yield from context_lines(
+        {**size, **after, "parts": parts, "unexplained": 0, "before": 186_000, "due": True}, 44
+    )
+    unknown = {"window": None, "percent": None, "dueAt": None, "largest": largest * 5}
+    yield from context_lines({**size, **unknown, "tokens": 40_000, "unexplained": -24_600}, 80)
+    empty = {"tokens": 0, "source": "estimated", "parts": {"user": 0}, "unexplained": 0}
+    yield from context_lines({**size, **empty, "model": None, "largest": []}, 80)
+
+
 def _reports() -> Iterable[str]:
     yield from status_lines(samples.STATUS)
     yield from stats_lines(samples.STATS)
-    yield from part_lines(samples.SIZE)
     listed: Any = {
         "session": "0192f3c1",
         "path": None,
@@ -280,6 +298,7 @@ def drawn() -> dict[str, str]:
         "changes": _changes(),
         "entries": _entries(),
         "reports": _reports(),
+        "sizes": _sizes(),
         "settings": _settings(),
         "compactions": _compactions(),
         "moves": _moves(),
