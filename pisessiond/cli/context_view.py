@@ -45,11 +45,7 @@ def _circumstances(size: answers.ContextSize) -> str:
         words.append("window unknown")
     if size["dueAt"] is not None:
         above = format_tokens(max(size["dueAt"], 0))
-        words.append(
-            f"a compaction is due (above {above})"
-            if size["due"]
-            else f"compaction due above {above}"
-        )
+        words.append("a compaction is due" if size["due"] else f"compaction due above {above}")
     return " · ".join(words)
 
 

@@ -97,22 +97,22 @@ def _entries() -> Iterable[str]:
 
 
 def _sizes() -> Iterable[str]:
-    largest: Any = [
+    largest = [
         {"entry": "5f2c91aa", "title": "bash pytest -q --tb=long", "tokens": 18_200},
         {"entry": "77d04c1e", "title": "read src/\x1b[31msession/store.py", "tokens": 6_100},
     ]
-    known: Any = samples.SIZE
-    size = {**known, "unexplained": 19_500, "largest": largest}
-    yield from context_lines(size, 60)
-    parts = {part: tokens // 2 for part, tokens in known["parts"].items()}
-    after = {"source": "estimated", "measured": None, "tokens": sum(parts.values())}
-    yield from context_lines(
-        {**size, **after, "parts": parts, "unexplained": 0, "before": 186_000, "due": True}, 44
-    )
-    unknown = {"window": None, "percent": None, "dueAt": None, "largest": largest * 5}
-    yield from context_lines({**size, **unknown, "tokens": 40_000, "unexplained": -24_600}, 80)
-    empty = {"tokens": 0, "source": "estimated", "parts": {"user": 0}, "unexplained": 0}
-    yield from context_lines({**size, **empty, "model": None, "largest": []}, 80)
+
+    def size(**members: Any) -> Any:
+        return {**samples.SIZE, "largest": largest, **members}
+
+    yield from context_lines(size(unexplained=19_500), 60)
+    parts = {part: tokens // 2 for part, tokens in (samples.SIZE.get("parts") or {}).items()}
+    after: Any = {"source": "estimated", "tokens": sum(parts.values()), "parts": parts}
+    yield from context_lines(size(**after, unexplained=0, before=186_000, due=True), 44)
+    unknown: Any = {"window": None, "percent": None, "dueAt": None, "largest": largest * 5}
+    yield from context_lines(size(**unknown, tokens=40_000, unexplained=-24_600), 80)
+    empty: Any = {"source": "estimated", "tokens": 0, "parts": {"user": 0}, "largest": []}
+    yield from context_lines(size(**empty, model=None, unexplained=0), 80)
 
 
 def _reports() -> Iterable[str]:

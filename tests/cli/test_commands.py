@@ -163,6 +163,8 @@ SAYS = {
     "omit": (["edit-context", "s1", "aaaaaaaa", "--omit"], "omitted, +0 · leaf bbbbbbbb"),
     "context": (["context", "s1"], "1 entry gives no message here"),
     "context-at": (["context", "s1", "aaaaaaaa"], "context 84k of 200k  42% measured"),
+    "context-size": (["context", "s1", "--size", "--window", "200000"], "tool results"),
+    "context-size-at": (["context", "s1", "aaaaaaaa", "--size"], "due above 184k"),
     "stats": (["stats", "s1"], "whole file"),
     "check": (["check", "s1"], "no problems"),
     "export": (["export", "s1", "--format", "markdown"], "# login-fix"),
