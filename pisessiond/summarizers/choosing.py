@@ -11,23 +11,19 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from anyio import to_thread
 
 from pisessiond.core.preview import clean_line
-from pisessiond.core.summary_prompts import make_prompt
 from pisessiond.models.base import UNKNOWN, ModelFacts, ModelName, Models
 from pisessiond.models.endpoints import Endpoint, Endpoints, NotUsable, Wanted
 from pisessiond.summarizers.base import Choice, Lend, NoSummarizer, Summarizer
-from pisessiond.summarizers.command import CommandSummarizer
-from pisessiond.summarizers.extract import ExtractSummarizer
 from pisessiond.summarizers.http import Http, Limits
-from pisessiond.summarizers.http_model import HttpSummarizer, Way
-from pisessiond.summarizers.lent import LentSummarizer
-from pisessiond.summarizers.pi import PiSummarizer
-from pisessiond.summarizers.process import find_program
 from pisessiond.summarizers.retrying import RetryPolicy
+
+if TYPE_CHECKING:
+    from pisessiond.summarizers.http_model import HttpSummarizer
 
 SESSION: Final = "session"
 _MODEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*/[^\s/]\S*")
@@ -108,7 +104,7 @@ class ConfiguredSummarizers:
         Raises:
             NoSummarizer: there is none.
         """
-        settings = await to_thread.run_sync(self._reach.settings)
+        settings = await to_thread.run_sync(self._read)
         chosen = name if name is not None else settings.use or SESSION
         made = await self._make(chosen, settings, session_model, lend)
         if not isinstance(made, NotUsable):
@@ -119,8 +115,14 @@ class ConfiguredSummarizers:
 
     async def choices(self, session_model: ModelName | None, lend: Lend | None) -> Sequence[Choice]:
         """All that could be named, the default first; no program and no key command runs."""
-        settings = await to_thread.run_sync(self._reach.settings)
+        settings = await to_thread.run_sync(self._read)
         return await self._choices(settings, session_model, lend)
+
+    def _read(self) -> SummarizerSettings:
+        # A daemon starts without the writers; what they import is loaded here, in the worker.
+        from pisessiond.summarizers import command, extract, http_model, lent, pi  # noqa: F401
+
+        return self._reach.settings()
 
     # Making one
 
@@ -131,6 +133,9 @@ class ConfiguredSummarizers:
         session_model: ModelName | None,
         lend: Lend | None,
     ) -> Summarizer | NotUsable:
+        from pisessiond.summarizers.extract import ExtractSummarizer
+        from pisessiond.summarizers.lent import LentSummarizer
+
         own = _own(settings, name)
         if own is not None:
             return await self._make_own(name, own, settings, session_model)
@@ -149,6 +154,9 @@ class ConfiguredSummarizers:
     async def _make_own(
         self, name: str, own: Own, settings: SummarizerSettings, session_model: ModelName | None
     ) -> Summarizer | NotUsable:
+        from pisessiond.summarizers.command import CommandSummarizer
+        from pisessiond.summarizers.pi import PiSummarizer
+
         if isinstance(own, OwnModel):
             found = await self._reach.endpoints.resolve_wanted(own.wanted)
             if isinstance(found, NotUsable):
@@ -185,6 +193,9 @@ class ConfiguredSummarizers:
         settings: SummarizerSettings,
         max_tokens: int | None = None,
     ) -> HttpSummarizer:
+        from pisessiond.core.summary_prompts import make_prompt
+        from pisessiond.summarizers.http_model import HttpSummarizer, Way
+
         known, said = await self._reach.models.look_up(model), endpoint.facts
         facts = ModelFacts(
             window=known.window or said.window,
@@ -197,6 +208,8 @@ class ConfiguredSummarizers:
         )
 
     async def _missing(self, program: Sequence[str]) -> NotUsable | None:
+        from pisessiond.summarizers.process import find_program
+
         found = await to_thread.run_sync(find_program, program, self._reach.environment)
         return _not_there(program) if found is None else None
 
