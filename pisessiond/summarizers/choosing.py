@@ -261,8 +261,10 @@ class ConfiguredSummarizers:
         return model, found if isinstance(found, NotUsable) else None
 
 
-_NO_CLIENT: Final = NotUsable("No client that has this session open lends its model.")
-_NO_MODEL: Final = NotUsable("The session names no model yet that could summarise it.")
+_NO_CLIENT: Final = NotUsable(
+    "No client that has this session open lends its model; open it in an editor that does."
+)
+_NO_MODEL: Final = NotUsable("The session names no model yet; name one.")
 
 
 def _own(settings: SummarizerSettings, name: str) -> Own | None:
@@ -293,7 +295,10 @@ def _unknown(name: str) -> NotUsable:
 
 def _not_there(program: Sequence[str]) -> NotUsable:
     title = clean_line(Path(program[0]).name, 80)
-    return NotUsable(f"The program {title} is not there or not on the daemon's PATH.")
+    return NotUsable(
+        f"The program {title} is not there or not on the daemon's PATH; install it, or correct "
+        "`program` in config.toml."
+    )
 
 
 def _instead(ready: Sequence[str]) -> str:
