@@ -22,13 +22,14 @@ check: ## lint, format and types
 	@tools/setup.sh run
 	@$(MAKE) --no-print-directory check-only
 
-# Each of the three has its say, whatever the others found.
+# Each of them has its say, whatever the others found.
 .PHONY: check-only
 check-only:
 	@status=0; \
 	$(python) -m ruff check . || status=1; \
 	$(python) -m ruff format --check . || status=1; \
 	$(python) -m mypy || status=1; \
+	tools/check_lua.sh || status=1; \
 	exit $$status
 
 bench: ## measure us and pi on large files

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Remakes requirements.lock and tests/pi/package-lock.json from pyproject.toml and package.json.
+# Remakes requirements.lock and the locks of npm from pyproject.toml and the package.json files.
 # One lock serves every Python we support and both processors; neither lock names an address.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -9,5 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 .venv/bin/python -m uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
     --generate-hashes --no-emit-index-url --no-header --no-annotate --only-binary :all: \
     --output-file requirements.lock --quiet "$@"
-(cd tests/pi && npm install --package-lock-only --ignore-scripts --no-audit --no-fund --loglevel=error)
+for folder in tests/pi tests/nvim; do
+    (cd "$folder" && npm install --package-lock-only --ignore-scripts --no-audit --no-fund --loglevel=error)
+done
 echo "locks remade; look at git diff"

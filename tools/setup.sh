@@ -2,8 +2,9 @@
 # Sets up what a make target needs, and does nothing when it is there already.
 #
 #   tools/setup.sh         the virtual environment (.venv), from requirements.lock
-#   tools/setup.sh tests   that, the real pi the tests compare with (tests/pi/node_modules), and
-#                          a browser that looks at exported pages
+#   tools/setup.sh tests   that, the real pi the tests compare with (tests/pi/node_modules), a
+#                          browser that looks at exported pages, and what the Neovim plugin is
+#                          checked and drawn with (Neovim itself is in .venv)
 #
 # Each part leaves a stamp named by the lock it was made from, so a changed lock remakes it.
 set -euo pipefail
@@ -36,6 +37,9 @@ missing_packages() {
         command -v node >/dev/null || echo nodejs
         command -v npm >/dev/null || echo npm
         command -v chromium >/dev/null || echo chromium
+        command -v tmux >/dev/null || echo tmux
+        command -v luacheck >/dev/null || echo lua-check
+        [ -e /usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf ] || echo fonts-dejavu-core
     fi
 }
 
@@ -93,23 +97,30 @@ if [ ! -e "$stamp" ]; then
     touch "$stamp"
 fi
 
-if [ "$what" = tests ]; then
-    stamp="tests/pi/node_modules/.stamp-$({
+# Packages of npm, as a lock names them, into the folder of that lock.
+install_npm() {
+    local folder="$1" what="$2" stamp
+    stamp="$folder/node_modules/.stamp-$({
         uname -m
-        cat tests/pi/package-lock.json tests/pi/package.json
+        cat "$folder/package-lock.json" "$folder/package.json"
     } | stamp_of)"
-    if [ ! -e "$stamp" ]; then
-        say "installing the real pi into tests/pi/node_modules"
-        # pi asks for a newer Node than Debian's; the one it runs on here comes with these packages.
-        for try in 1 2 3; do
-            if (cd tests/pi && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null); then
-                break
-            fi
-            [ "$try" -lt 3 ] || exit 1
-            say "trying again"
-        done
-        touch "$stamp"
-    else
-        say "the real pi is up to date"
+    if [ -e "$stamp" ]; then
+        say "$what is up to date"
+        return
     fi
+    say "installing $what into $folder/node_modules"
+    for try in 1 2 3; do
+        if (cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null); then
+            break
+        fi
+        [ "$try" -lt 3 ] || exit 1
+        say "trying again"
+    done
+    touch "$stamp"
+}
+
+if [ "$what" = tests ]; then
+    # pi asks for a newer Node than Debian's; the one it runs on here comes with these packages.
+    install_npm tests/pi "the real pi"
+    install_npm tests/nvim "the Lua formatter"
 fi

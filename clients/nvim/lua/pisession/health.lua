@@ -33,13 +33,10 @@ function M.check_program(health, config)
   end
   local program = config.cmd[1]
   if vim.fn.executable(program) ~= 1 then
-    return health.error(
-      program .. ' is not installed, or not in PATH.',
-      {
-        'pipx install pisessiond',
-        'or name it: require("pisession").setup({ cmd = { "/path/to/pisessiond", "attach" } })',
-      }
-    )
+    return health.error(program .. ' is not installed, or not in PATH.', {
+      'pipx install pisessiond',
+      'or name it: require("pisession").setup({ cmd = { "/path/to/pisessiond", "attach" } })',
+    })
   end
   local version = vim.system({ program, '--version' }, { text = true }):wait(5000)
   health.ok(('%s: %s'):format(program, vim.trim(version.stdout or '')))
