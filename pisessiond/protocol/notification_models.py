@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import SerializeAsAny
+
 from pisessiond.protocol.session_models import ListedSession
 from pisessiond.protocol.values import Change, ContextSize, Progress
 from pisessiond.protocol.wire import EntryId, ProgressToken, WireModel
@@ -24,7 +26,7 @@ class DidChange(WireModel):
     """The revision before."""
     rev: int
     """The revision after; several changes may be joined, none is skipped."""
-    changes: list[Change]
+    changes: list[SerializeAsAny[Change]]
     """What happened, in order; empty where only the sizes have become known, `base` being `rev`."""
     leaf: EntryId | None
     """The leaf after."""
