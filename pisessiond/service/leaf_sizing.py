@@ -255,7 +255,7 @@ class LeafSizing:
 
     async def _fill(self, session: Session, leaf: int) -> None:
         try:
-            found = await self._held.ask(partial(self._read_place, leaf))
+            found = await self._held.ask(partial(self._read_place, session, leaf))
         except (ServiceError, OSError):
             # Whoever asks for the size is told.
             found = None
@@ -263,8 +263,9 @@ class LeafSizing:
             self._tried = leaf
             self._keep(found)
 
-    def _read_place(self, leaf: int, session: Session) -> Found | None:
-        if session is not self._session:
+    def _read_place(self, session: Session, leaf: int, current: Session) -> Found | None:
+        if current is not session:
+            # It was read anew meanwhile: the row is of another session, which is not sized yet.
             return None
         return read_needs(session, Needs([leaf]), self._titles.known, self._models)
 
