@@ -16,7 +16,8 @@ from pisessiond.core import kinds
 from pisessiond.core.compaction import should_compact
 from pisessiond.core.errors import CannotShrink, NothingToCompact, SessionError
 from pisessiond.models.base import ModelName
-from pisessiond.service.compacting import Asker, compact, prepare
+from pisessiond.service.compacting import Asker, compact
+from pisessiond.service.cutting import cut
 from pisessiond.service.drafts import Drafts
 from pisessiond.service.errors import Busy, ServiceError
 from pisessiond.service.session_acts import SessionActs
@@ -133,7 +134,7 @@ class AutomaticCompaction:
             return False
         if window is None or not should_compact(tokens, window, settings.compaction_for(model)):
             return False
-        await prepare(session)
+        await cut(session)
         return self._may_act(session) and not await self._nobody_writes_still(session, model)
 
     def _may_act(self, session: SessionActs) -> bool:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from pisessiond.core.lines import EntryId
+from pisessiond.service.cutting import Cut
 from pisessiond.service.errors import InvalidRequest
-from pisessiond.service.previewing import CompactionPlan
 
 KEPT_AT_MOST: Final = 4
 """Drafts a session keeps; the oldest goes when another is written."""
@@ -21,10 +20,8 @@ _OUTDATED = 'the branch has changed since it was written; ask for a new one with
 class KeptDraft:
     """One of them."""
 
-    plan: CompactionPlan
-    """Without the messages, which are only needed for writing."""
-    leaf: EntryId
-    """Where the session stood."""
+    made: Cut
+    """What is cut; without the messages, which are needed for writing only."""
     details: dict[str, Any]
     usage: dict[str, Any] | None
 
@@ -59,6 +56,12 @@ class Drafts:
     def drop(self, name: str) -> None:
         """It is stored, and not needed any more."""
         self._kept.pop(name, None)
+
+
+def without_messages(made: Cut) -> Cut:
+    """The same cut, as it is kept."""
+    preparation = replace(made.plan.preparation, messages_to_summarize=(), turn_prefix_messages=())
+    return replace(made, plan=replace(made.plan, preparation=preparation))
 
 
 def outdated() -> InvalidRequest:

@@ -24,10 +24,13 @@ BaseLeaf: TypeAlias = EntryId | UnsetType | None
 class SessionActs(SessionQueue):
     """A session that can be changed."""
 
+    def draft(self) -> Draft:
+        """The session as it is now, for asking what an act would be decided on."""
+        return Draft(self.session, self.clock.new_id, self.clock.now_iso())
+
     def check_leaf(self, base_leaf: BaseLeaf) -> None:
         """Raises: LeafMoved: the leaf is not `base_leaf`, nor followed by metadata only."""
-        draft = Draft(self.session, self.clock.new_id, self.clock.now_iso())
-        if base_leaf is not UNSET and not draft.is_leaf_since(base_leaf):
+        if base_leaf is not UNSET and not self.draft().is_leaf_since(base_leaf):
             raise LeafMoved(self.leaf, self.rev)
 
     async def append(

@@ -162,14 +162,20 @@ async def refused(session: OpenSession, kind: type[Exception], **given: Any) -> 
 async def test_what_cannot_shrink_is_refused_before_anybody_is_asked(
     office: House, desk: Desk
 ) -> None:
-    small = answer(words("two"), "a2", "u2", usage=90)
-    session = await office.opened(*TALK[:-1], small)
+    session = await office.opened(user("", "u1"), answer(words("all"), "a1", "u1"))
     error = await refused(session, CannotShrink)
     assert isinstance(error, CannotShrink)
-    assert (error.before, error.after) == (90, 100)
+    assert (error.before, error.after) == (100, 100)
     assert desk.writer.tasks == []
     with pytest.raises(CannotShrink):
         await session.prepare_compaction()
+
+
+async def test_a_provider_that_counts_less_than_the_estimate_is_no_reason(office: House) -> None:
+    small = answer(words("two"), "a2", "u2", usage=90)
+    session = await office.opened(*TALK[:-1], small)
+    done = await compact(session)
+    assert (done.before, in_file(session)[-1]["tokensBefore"]) == (90, 90)
 
 
 async def test_a_summary_that_is_too_long_to_help_is_not_stored(
