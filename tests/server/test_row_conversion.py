@@ -19,7 +19,7 @@ def test_what_is_new_gone_and_stale_among_rows_arrives() -> None:
         context_size=None,
         rows={"all": RowsChange((row,), ("e:b",), (None, "b:c"))},
     )
-    (sent,) = json.loads(did_change(change, "all").partition(b"\r\n\r\n")[2])["params"]["changes"]
+    (sent,) = json.loads(did_change(change, "all"))["params"]["changes"]
     assert sent["kind"] == "rows"
     assert [one["id"] for one in sent["upsert"]] == ["e:a"]
     assert sent["gone"] == ["e:b"]
