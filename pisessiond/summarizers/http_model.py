@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
+import anyio.to_thread
 import msgspec
 
 from pisessiond.core.javascript import well_formed
@@ -76,7 +77,8 @@ class HttpSummarizer:
         """
         teller = _Teller(received)
         try:
-            call = self._call(task, teller)
+            # A long conversation takes longer to put into words than the loop may stand still.
+            call = await anyio.to_thread.run_sync(self._call, task, teller, abandon_on_cancel=True)
             with anyio.move_on_after(_seconds(self._way.limits.whole)):
                 return await self._ask(call, teller)
             raise self._too_slow(call.asked)
