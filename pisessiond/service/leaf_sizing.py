@@ -235,6 +235,9 @@ class LeafSizing:
 
     async def catch_up(self) -> None:
         """Read what is missing, and tell it."""
+        if not self._session.sizes.is_complete:
+            # Sizing the file is what everyone waits for; what is missing then is asked for again.
+            return
         if self._is_missing:
             await self.fill()
         await self.refresh()
