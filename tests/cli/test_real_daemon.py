@@ -145,10 +145,10 @@ def test_what_would_happen_is_told_and_nothing_happens(daemon: Daemon) -> None:
     file, before = str(daemon.file), daemon.file.read_bytes()
     moved = daemon.run("navigate", file, "95e1742d", "--dry-run", "--width", "80")
     assert " Its text comes back, to be changed and sent again.\n" in moved
-    assert " 4 entries (1 turn) are left; they stay in the tree. Files are not undone." in moved
+    assert " 5 entries (1 turn) are left; they stay in the tree. Files are not undone." in moved
     assert "You go on after this answer." in daemon.run("navigate", file, "3b6fd081", "--dry-run")
     forked = daemon.run("fork", file, "95e1742d", "--dry-run", "--width", "80")
-    assert "4 entries (1 turn) of the active branch stay in this session alone." in forked
+    assert "5 entries (1 turn) of the active branch stay in this session alone." in forked
     answer = json.loads(daemon.run("navigate", file, "--start", "--dry-run", "--json"))
     assert answer["preview"]["leaf"] is None
     assert answer["preview"]["sizeAfter"]["tokens"] == 0
