@@ -187,12 +187,15 @@ def sum_usage(usages: Iterable[Mapping[str, Any] | None]) -> dict[str, Any] | No
         if any(name in usage for usage in told):
             total[name] = _sum(told, name)
     total["totalTokens"] = _sum(told, "totalTokens")
-    costs = [usage.get("cost") or {} for usage in told]
+    costs = [cost for usage in told if isinstance(cost := usage.get("cost"), dict)]
     total["cost"] = {name: _sum(costs, name) for name in _COSTS}
     # A sum is the provider's own only where each of its parts is.
-    total["cost"]["totalFromProvider"] = all(c.get("totalFromProvider") is True for c in costs)
+    is_reported = [usage for usage in costs if usage.get("totalFromProvider") is True]
+    total["cost"]["totalFromProvider"] = len(is_reported) == len(told)
     return total
 
 
-def _sum(parts: Sequence[Mapping[str, Any]], name: str) -> Any:
-    return sum(part.get(name) or 0 for part in parts)
+def _sum(parts: Iterable[Mapping[str, Any]], name: str) -> float:
+    # A client or a program may tell anything.
+    values = (part.get(name) for part in parts)
+    return sum(v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool))

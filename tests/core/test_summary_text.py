@@ -195,6 +195,8 @@ def test_details_name_the_files_and_who_wrote_without_a_model() -> None:
 
 # Usage
 
+COUNTS = ("input", "output", "cacheRead", "cacheWrite")
+
 
 def usage(tokens: int, cost: float, **more: Any) -> dict[str, Any]:
     parts = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), tokens)
@@ -234,6 +236,21 @@ def test_a_sum_is_the_providers_own_only_where_all_of_it_is() -> None:
     del other["cost"]["totalFromProvider"]
     total = sum_usage([usage(1, 1), other])
     assert total is not None
+    assert total["cost"]["totalFromProvider"] is False
+
+
+def test_what_is_no_number_counts_nothing() -> None:
+    odd: dict[str, Any] = {
+        "input": "5",
+        "output": None,
+        "cacheRead": True,
+        "cost": 3,
+        "totalTokens": [],
+    }
+    total = sum_usage([usage(1, 0.5), odd])
+    assert total is not None
+    assert {name: total[name] for name in COUNTS} == dict.fromkeys(COUNTS, 1)
+    assert total["cost"]["total"] == 2.0
     assert total["cost"]["totalFromProvider"] is False
 
 
