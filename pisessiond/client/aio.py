@@ -198,7 +198,7 @@ class Client:
         wish = UNSET if rows is UNSET else {"filter": rows}
         named = to_wire(session=session, path=path, latest=folder, rows=wish)
         opened = await self.call("session/open", named)
-        return Session(self._connection, opened, self._new_id)
+        return Session(self._connection, opened, self._new_id, rows)
 
     async def create(
         self,

@@ -200,6 +200,13 @@ class Progress(TypedDict):
     message: NotRequired[str | None]
 
 
+class Present(TypedDict):
+    """A client that has a session open."""
+
+    client: str
+    name: str
+
+
 class RowCount(TypedDict):
     """How often a tool was called."""
 
@@ -304,6 +311,7 @@ class OpenResult(TypedDict):
     contextSize: ContextSize | None
     problems: list[Problem]
     operation: Progress | None
+    clients: list[Present]
     rows: NotRequired[RowsResult | None]
     skipBranchPrompt: bool
 
@@ -691,6 +699,13 @@ class DidProgress(TypedDict):
     received: int
     summarizer: str | None
     message: NotRequired[str | None]
+
+
+class DidPresence(TypedDict):
+    """Who has a session open; outside `rev`, at most ten a second."""
+
+    session: str
+    clients: list[Present]
 
 
 class WorkDone(TypedDict):

@@ -206,7 +206,7 @@ class BlockingClient:
         wish = UNSET if rows is UNSET else {"filter": rows}
         named = to_wire(session=session, path=path, latest=folder, rows=wish)
         opened = self.call("session/open", named)
-        return BlockingSession(self._connection, opened, self._new_id)
+        return BlockingSession(self._connection, opened, self._new_id, rows)
 
     def create(
         self,

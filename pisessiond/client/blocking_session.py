@@ -19,7 +19,7 @@ from pisessiond.client.inbox import Notification
 from pisessiond.client.params import UNSET, Unset, to_wire
 from pisessiond.client.progress import OnProgress
 from pisessiond.client.repeating import RESTORED
-from pisessiond.client.update import DID_PROGRESS, Update, judge
+from pisessiond.client.update import DID_PRESENCE, DID_PROGRESS, Update, judge
 
 Filter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
 
@@ -44,6 +44,7 @@ class BlockingSession:
         connection: BlockingConnection | BlockingLastingConnection,
         opened: answers.OpenResult,
         new_id: NewId,
+        rows: Filter | Unset = UNSET,
     ) -> None:
         self._connection = connection
         self._new_id = new_id
@@ -53,7 +54,11 @@ class BlockingSession:
         """The leaf as far as `changes` was read."""
         self.context_size = opened["contextSize"]
         """The context size at the leaf as far as `changes` was read."""
+        self.clients = opened.get("clients", [])
+        """Who has the session open, as far as `changes` was read."""
         self._epoch, self._rev = opened["epoch"], opened["rev"]
+        self._rows = rows
+        """Under which filter its rows are drawn."""
         self._missed: deque[Update | RpcFailure] = deque()
         """What `restore` found, until it is read."""
         connection.keep(self)
@@ -440,6 +445,8 @@ class BlockingSession:
             if method == DID_PROGRESS and progress:
                 told = cast(answers.DidProgress, params)
                 yield Update(self._rev, (), self.leaf, self.context_size, progress=told)
+            if method == DID_PRESENCE:
+                self.clients = params["clients"]
             verdict = judge(method, params, self._epoch, self._rev)
             if verdict == "apply":
                 update = Update.of(params)
@@ -468,9 +475,12 @@ class BlockingSession:
         known = self.path is not None and not self.opened["unsaved"]
         which = {"path": self.path} if known else {"session": self.handle}
         since = {"epoch": self._epoch, "rev": self._rev}
-        opened: answers.OpenResult = connection.call("session/open", {**which, "since": since})
+        rows = UNSET if self._rows is UNSET else {"filter": self._rows}
+        opened: answers.OpenResult = connection.call(
+            "session/open", {**which, **to_wire(since=since, rows=rows)}
+        )
         update = Update.of_opening(opened)
-        self.opened = opened
+        self.opened, self.clients = opened, opened.get("clients", [])
         self._stand(opened["epoch"], update)
         return update
 

@@ -17,6 +17,7 @@ Verdict = Literal["apply", "ignore", "reopen"]
 
 DID_CHANGE = "session/didChange"
 DID_PROGRESS = "session/didProgress"
+DID_PRESENCE = "session/didPresence"
 
 
 @dataclass(frozen=True, slots=True)

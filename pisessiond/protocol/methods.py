@@ -409,6 +409,11 @@ PROGRESS: Final = Notification(
     told.ProgressParams,
     "How far a request is that gave a workDoneToken; to its sender alone.",
 )
+DID_PRESENCE: Final = Notification(
+    "session/didPresence",
+    told.DidPresence,
+    "A client opened or left a session that the client has open.",
+)
 DID_RESET: Final = Notification(
     "session/didReset", told.DidReset, "A session the client opened has to be opened again."
 )
@@ -422,6 +427,7 @@ NOTIFICATIONS: Final[dict[str, Notification[Any]]] = {
     for notification in (
         DID_CHANGE,
         DID_PROGRESS,
+        DID_PRESENCE,
         PROGRESS,
         DID_RESET,
         SESSIONS_DID_CHANGE,

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import SerializeAsAny
 
 from pisessiond.protocol.session_models import ListedSession
-from pisessiond.protocol.values import Change, ContextSize, Progress
+from pisessiond.protocol.values import Change, ContextSize, Present, Progress
 from pisessiond.protocol.wire import EntryId, ProgressToken, WireModel
 
 
@@ -32,6 +32,18 @@ class DidChange(WireModel):
     """The leaf after."""
     context_size: ContextSize | None
     """At the leaf; null while sizes are still being counted."""
+
+
+class DidPresence(WireModel):
+    """Who has a session open; outside `rev`, at most ten a second.
+
+    Told to everyone who has it open when that changes. `session/open` answers it too.
+    """
+
+    session: str
+    """The handle."""
+    clients: list[Present]
+    """Each once, in the order they came."""
 
 
 class DidProgress(Progress):

@@ -12,6 +12,7 @@ from pisessiond.protocol.values import (
     ContextSize,
     LeafConflict,
     NodeSize,
+    Present,
     Problem,
     Progress,
 )
@@ -133,6 +134,8 @@ class OpenResult(WireModel):
     """What in the file could not be taken as it stands."""
     operation: Progress | None
     """What runs now; null when nothing does."""
+    clients: list[Present]
+    """Who has it open, the asking client included; `session/didPresence` tells of changes."""
     rows: RowsResult | None = None
     """With `rows`: the main line around `here`. Absent where the session changed meanwhile; then
     ask with `session/rows`."""

@@ -164,6 +164,15 @@ class Progress(WireModel):
     """What went wrong, or who cancelled, in one sentence."""
 
 
+class Present(WireModel):
+    """A client that has a session open."""
+
+    client: str
+    """The id it keeps over reconnects."""
+    name: str
+    """Its name, for people."""
+
+
 class LeafConflict(WireModel):
     """Another program went on elsewhere than a client had moved to."""
 

@@ -20,7 +20,12 @@ from pisessiond.protocol.methods import DID_RESET
 from pisessiond.protocol.notification_models import DidReset
 from pisessiond.protocol.wire import MAX_MESSAGE_BYTES
 from pisessiond.server.asking import Asking
-from pisessiond.server.conversion import did_change, did_progress, sessions_did_change
+from pisessiond.server.conversion import (
+    did_change,
+    did_presence,
+    did_progress,
+    sessions_did_change,
+)
 from pisessiond.server.envelope import Message, RawJson, encode, error_response, notification
 from pisessiond.server.framing import FramingError
 from pisessiond.server.identity import Client
@@ -35,7 +40,13 @@ if TYPE_CHECKING:
     from pisessiond.protocol.lifecycle_models import InitializeParams
     from pisessiond.server.state import DaemonState
     from pisessiond.service.open_session import OpenSession
-    from pisessiond.service.types import ListedSession, Progress, SessionChange, Snapshot
+    from pisessiond.service.types import (
+        ListedSession,
+        Present,
+        Progress,
+        SessionChange,
+        Snapshot,
+    )
 
 log = logging.getLogger(__name__)
 
@@ -168,6 +179,10 @@ class Connection:
             self.outbound.put_passing(did_progress(progress))
         else:
             self.outbound.put_state(progress.session, did_progress(progress))
+
+    def session_presence(self, session: str, clients: Sequence[Present]) -> None:
+        """Tells who has a session open."""
+        self.outbound.put_state(session, did_presence(session, clients))
 
     # What sessions ask.
 

@@ -12,8 +12,19 @@ from pisessiond.core.rows.row import Filter, RowsChange
 from pisessiond.protocol import act_models, session_models, values, view_models
 from pisessiond.protocol.conversion import from_core
 from pisessiond.protocol.errors import RpcError
-from pisessiond.protocol.methods import DID_CHANGE, DID_PROGRESS, SESSIONS_DID_CHANGE, Asked
-from pisessiond.protocol.notification_models import DidChange, DidProgress, SessionsDidChange
+from pisessiond.protocol.methods import (
+    DID_CHANGE,
+    DID_PRESENCE,
+    DID_PROGRESS,
+    SESSIONS_DID_CHANGE,
+    Asked,
+)
+from pisessiond.protocol.notification_models import (
+    DidChange,
+    DidPresence,
+    DidProgress,
+    SessionsDidChange,
+)
 from pisessiond.protocol.wire import WireModel
 from pisessiond.server.envelope import notification
 from pisessiond.server.faults import log_fault
@@ -233,6 +244,7 @@ def open_result(
         context_size=context_size(size) if size else None,
         problems=problems(given.problems),
         operation=None if given.operation is None else progress(given.operation),
+        clients=_present(given.clients),
         skip_branch_prompt=given.skip_branch_prompt,
     )
     if given.leaf_conflict is not None:
@@ -357,6 +369,15 @@ def _token_totals(given: types.TokenTotals) -> view_models.TokenTotals:
 def progress(given: types.Progress) -> values.Progress:
     """Where an operation stands."""
     return values.Progress(**_progress_members(given))
+
+
+def did_presence(session: str, clients: Iterable[types.Present]) -> bytes:
+    """The notification of who has a session open."""
+    return notification(DID_PRESENCE.name, DidPresence(session=session, clients=_present(clients)))
+
+
+def _present(clients: Iterable[types.Present]) -> list[values.Present]:
+    return [values.Present(client=one.client, name=one.name) for one in clients]
 
 
 def did_progress(given: types.Progress) -> bytes:

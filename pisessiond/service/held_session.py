@@ -31,6 +31,7 @@ from pisessiond.service.loading import Loaded, load_again
 from pisessiond.service.nodes import make_node, node_size
 from pisessiond.service.operations import OperationSlot
 from pisessiond.service.place_keeping import PlaceKeeper
+from pisessiond.service.presence import Presence
 from pisessiond.service.row_book import RowBook
 from pisessiond.service.settings import DefaultSettings, Settings
 from pisessiond.service.storing import Questions, in_worker
@@ -111,6 +112,7 @@ class HeldSession:
         self.handle = handle
         self.clock = clock
         self.news = Announcer(handle, clock.next_epoch, clock.monotonic, clock.rings)
+        self.presence = Presence(handle, self.news.subscribers)
         self.last_external: str | None = None
         self.is_gone = False
         self.on_file: Callable[[], None] = lambda: None
@@ -215,10 +217,12 @@ class HeldSession:
                 where that is still kept.
         """
         self.news.subscribe(subscriber)
+        self.presence.came(subscriber)
         return self.snapshot(since)
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
         self.news.unsubscribe(subscriber)
+        self.presence.went(subscriber)
         self.rows.unlisten(subscriber)
         self.last_used = self.clock.monotonic()
         if not self.subscribers and self.has_unkept_place and self._tasks is not None:
@@ -245,6 +249,7 @@ class HeldSession:
             operation=self.operations.progress,
             skip_branch_prompt=self.sizing.settings.skip_branch_prompt,
             leaf_conflict=self.leaf_conflict,
+            clients=self.presence.clients,
             missed=tuple(missed) if missed is not None else None,
         )
 

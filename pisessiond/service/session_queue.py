@@ -108,6 +108,7 @@ class SessionQueue(HeldSession):
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
                 tasks.start_soon(self.news.run)
+                tasks.start_soon(self.presence.run)
                 tasks.start_soon(self.places.run)
                 tasks.start_soon(keep_telling, self.sizing.bell, weakref.ref(self.sizing))
                 tasks.start_soon(self._size_all)

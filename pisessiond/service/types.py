@@ -6,7 +6,7 @@ carry them, ids are entry ids as the file spells them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -197,6 +197,16 @@ class Progress:
     """What went wrong or who cancelled, in one sentence."""
 
 
+@dataclass(frozen=True, slots=True)
+class Present:
+    """A client that has a session open."""
+
+    client: str
+    """The id the client keeps over reconnects."""
+    name: str
+    """For people."""
+
+
 class Absent(Exception):
     """A client that was asked has not answered: it is gone, too slow, or knows no such request."""
 
@@ -219,6 +229,8 @@ class Subscriber(Protocol):
     def session_reset(self, session: str, reason: str) -> None: ...
 
     def session_progress(self, progress: Progress) -> None: ...
+
+    def session_presence(self, session: str, clients: Sequence[Present]) -> None: ...
 
     def offers(self, method: str) -> bool:
         """Whether it answers this request of the daemon (`requests` of `initialize`)."""
@@ -249,6 +261,9 @@ class OnlyListens:
     client_id = ""
 
     def session_progress(self, progress: Progress) -> None:
+        """Nothing is shown."""
+
+    def session_presence(self, session: str, clients: Sequence[Present]) -> None:
         """Nothing is shown."""
 
     def offers(self, method: str) -> bool:
@@ -288,6 +303,8 @@ class Snapshot:
     """pi's setting `branchSummary.skipPrompt`."""
     leaf_conflict: tuple[EntryId | None, EntryId | None] | None = None
     """Ours and theirs, while another program went on elsewhere and nobody has navigated since."""
+    clients: tuple[Present, ...] = ()
+    """Who has it open, in the order they came."""
     missed: tuple[SessionChange, ...] | None = None
     """What happened since the revision the opener knows; None when only a whole will do."""
 

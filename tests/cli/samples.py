@@ -49,6 +49,7 @@ OPENED: OpenResult = {
     "contextSize": SIZE,
     "problems": [],
     "operation": None,
+    "clients": [{"client": "c1", "name": "nvim"}],
     "skipBranchPrompt": False,
 }
 HIT: dict[str, Any] = {

@@ -1,0 +1,64 @@
+"""Who has a session open, told to all who have.
+
+It is outside of the revisions: nothing of the session changes with it, and a client that missed a
+word is told how things stand by the next one, or when it opens the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import anyio
+
+from pisessiond.service.types import Present, Subscriber
+
+JOIN_SECONDS = 0.1
+"""How long comings and goings are joined after one was told."""
+
+
+class Presence:
+    """The clients of one session, as each of them was told last."""
+
+    def __init__(self, handle: str, subscribers: Collection[Subscriber]) -> None:
+        """Watch over the subscribers of a session.
+
+        Args:
+            handle: the session's.
+            subscribers: as they are at any time, in the order they came.
+        """
+        self._handle = handle
+        self._subscribers = subscribers
+        self._told: dict[Subscriber, tuple[Present, ...]] = {}
+        self._changed = anyio.Event()
+
+    @property
+    def clients(self) -> tuple[Present, ...]:
+        """Each client once, however many connections it has, in the order they came."""
+        # Whoever has no id only listens on behalf of one that has.
+        found = {one.client_id: one.name for one in self._subscribers if one.client_id}
+        return tuple(Present(client, name) for client, name in found.items())
+
+    def came(self, subscriber: Subscriber) -> None:
+        """Tell the others soon that one is there, who is told in what answers its opening."""
+        self._told[subscriber] = self.clients
+        self._changed.set()
+
+    def went(self, subscriber: Subscriber) -> None:
+        """Tell the others soon that one is gone."""
+        self._told.pop(subscriber, None)
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Tell what changed, at most ten times a second, until cancelled."""
+        while True:
+            await self._changed.wait()
+            self._changed = anyio.Event()
+            self._tell()
+            await anyio.sleep(JOIN_SECONDS)
+
+    def _tell(self) -> None:
+        clients = self.clients
+        for subscriber in list(self._subscribers):
+            if self._told.get(subscriber) != clients:
+                self._told[subscriber] = clients
+                subscriber.session_presence(self._handle, clients)
