@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import anyio
 
+from pisessiond.core.given_usage import complete_usage
 from pisessiond.core.javascript import trim, utf16_length
 from pisessiond.core.summary_prompts import make_prompt
 from pisessiond.core.summary_task import SummaryTask
@@ -82,7 +83,7 @@ def _together(answers: list[dict[str, Any]]) -> Word:
     return Word(
         summary=written.get("summary"),
         details=written.get("details"),
-        usage=written.get("usage"),
+        usage=complete_usage(written.get("usage")),
         instructions=_first(answers, "custom_instructions"),
         label=_first(answers, "label"),
     )
@@ -138,4 +139,4 @@ def _written(answer: dict[str, Any], client: str) -> Written:
         raise SummaryFailed("client", "empty", sentence)
     provider, slash, model = (answer.get("model") or "").partition("/")
     name = ModelName(provider, model) if slash and provider and model else None
-    return Written(text, answer.get("usage"), name)
+    return Written(text, complete_usage(answer.get("usage")), name)

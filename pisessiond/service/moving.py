@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from msgspec import UNSET
-
 from pisessiond.core import kinds
 from pisessiond.core.branch_summary import BranchSummaryPreparation, prepare_branch_summary
 from pisessiond.core.changes import Destination, Draft, Summary, destination
@@ -275,8 +273,6 @@ async def _move(
             draft.label(labelled, move.label)
         return Plan("navigate", (text, added), {"from": left, "to": place_leaf})
 
-    # What was compared before the summary was written is not compared again.
-    base_leaf = asker.base_leaf if operation is None else UNSET
-    act = await held.act(decide, asker.origin, base_leaf)
+    act = await held.act(decide, asker.origin, asker.base_leaf)
     text, added = act.plan.value if act.plan else (None, None)
     return Navigated(act.rev, act.leaf, text, added)

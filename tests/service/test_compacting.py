@@ -1,6 +1,8 @@
 """Compactions: what is asked for, what is stored, and what happens when the session goes on."""
 
+import errno
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,10 @@ import pytest
 from pisessiond.core.errors import BadSetting, CannotShrink, NothingToCompact
 from pisessiond.core.system_state import replay_all
 from pisessiond.models.base import ModelFacts
-from pisessiond.service.errors import Busy, InvalidRequest, LeafMoved, ReadOnly
+from pisessiond.service.errors import Busy, Degraded, InvalidRequest, LeafMoved, ReadOnly
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.types import Compacted
+from pisessiond.storage.base import Claimed
 from pisessiond.summarizers.base import NoSummarizer, SummaryFailed
 from tests.support.service import (
     ME,
@@ -421,3 +424,47 @@ async def test_a_dry_run_says_what_the_compaction_does(talk: OpenSession, desk: 
     stored = in_file(talk)[-1]
     assert stored["firstKeptEntryId"] == preview.first_kept
     assert preview.tokens_kept < done.after <= preview.tokens_after
+
+
+# Files of other kinds, and files that cannot be written
+
+
+@pytest.mark.parametrize("store", ["jsonl", "memory"])
+async def test_a_session_of_our_own_is_compacted(office: House, store: Any) -> None:
+    session = await office.create(store)
+    given = [{name: one[name] for name in one if name != "parentId"} for one in TALK]
+    await session.append(given, origin=ME)
+    done = await compact(session)
+    assert session.leaf == done.entry
+    assert session.session.entry(len(TALK))["firstKeptEntryId"] == "a2"
+
+
+async def test_an_old_file_is_migrated_by_it(office: House) -> None:
+    session = await office.opened(*TALK, version=2)
+    done = await compact(session)
+    assert in_file(session)[-1]["id"] == done.entry
+    assert session.session.is_current_format
+
+
+async def test_another_daemon_that_holds_the_file_is_found_before(
+    office: House, desk: Desk
+) -> None:
+    class Taken:
+        def claim(self, path: str) -> Any:
+            raise Claimed("4711")
+
+    session = await office.opened(*TALK)
+    session.clock = replace(session.clock, claims=Taken())
+    await refused(session, ReadOnly)
+    assert desk.writer.tasks == []
+
+
+async def test_a_full_disk_is_told_and_leaves_nothing(office: House, talk: OpenSession) -> None:
+    listener = Listener(talk)
+    before = in_file(talk)
+    office.files.fail("write", errno.ENOSPC)
+    with pytest.raises(Degraded):
+        await compact(talk)
+    assert (in_file(talk), talk.leaf, talk.operations.current) == (before, "a2", None)
+    assert [one.state for one in listener.progress if one.state != "report"] == ["begin", "failed"]
+    assert (await compact(talk)).leaf == talk.leaf

@@ -290,3 +290,17 @@ async def test_what_moves_nothing_asks_nobody(talk: OpenSession) -> None:
     voice = Voice(talk, willNavigate={"cancel": True})
     assert (await talk.navigate("u10", origin=ME)).leaf == "u10"
     assert voice.asked == []
+
+
+async def test_a_leaf_that_is_another_when_clients_have_spoken_is_told(
+    talk: OpenSession, desk: Desk
+) -> None:
+    voice = Voice(talk, willNavigate={})
+    voice.is_silent = True
+    async with anyio.create_task_group() as tasks:
+        running = Running(desk, tasks, lambda: talk.navigate("a2", origin=ME, base_leaf="u10"))
+        await voice.was_asked.wait()
+        await talk.append([user("meanwhile")], origin=OTHER)
+        voice.time.set()
+        assert isinstance(await running.over(), LeafMoved)
+    assert talk.leaf == in_file(talk)[-1]["id"]
