@@ -87,7 +87,8 @@ class Reach:
     models: Models
     http: Http
     agent_dir: Path
-    environment: Mapping[str, str]
+    environment: Mapping[str, str] = field(repr=False)
+    """Of the daemon; may hold keys."""
 
 
 class ConfiguredSummarizers:

@@ -140,7 +140,9 @@ class PiSummarizer:
         reason = reason_of(message, int(status[1]) if status else None)
         if answer.raw_stop_reason in _REFUSED or any(word in message for word in _REFUSED):
             reason = "refusal"
-        said, step = _quoted(message, prompt), _NEXT.get(reason, _TRY_AGAIN)
+        # Which key was refused is not known here, so that it could not be cut out of the quotation.
+        said = "" if reason == "auth" else _quoted(message, prompt)
+        step = _NEXT.get(reason, _TRY_AGAIN)
         return self._failed(reason, f"pi got no summary from the model{said}. {step}")
 
     def _failed(self, reason: FailureReason, sentence: str) -> SummaryFailed:
@@ -149,7 +151,7 @@ class PiSummarizer:
 
 _NEXT: Final[dict[FailureReason, str]] = {
     "overflow": "Name a summarizer with a larger window.",
-    "auth": "Log in with pi again.",
+    "auth": "Its key or login was refused: log in with pi again.",
     "quota": "Look at your account there.",
     "refusal": "Name another summarizer, or give the summary.",
 }

@@ -62,7 +62,8 @@ class Program:
     """The name that failures carry."""
     arguments: Sequence[str]
     """The program and its arguments, from the user's own settings."""
-    environment: Mapping[str, str]
+    environment: Mapping[str, str] = field(repr=False)
+    """May hold keys."""
     seconds: float
     """For the whole run."""
     limit: int

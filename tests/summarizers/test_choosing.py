@@ -332,6 +332,10 @@ async def test_telling_of_all_runs_no_key_command() -> None:
     assert made.looking.asked
 
 
+def test_the_environment_shows_itself_to_nobody() -> None:
+    assert "/secret/bin" not in repr(desk(path="/secret/bin").reach)
+
+
 async def test_whoever_is_ready_can_be_chosen(with_pi: str) -> None:
     own: dict[str, Own] = {"mine": OwnProgram(("pi",)), "fast": OwnPi(model=HERE)}
     made = desk(own=own, path=with_pi)

@@ -172,7 +172,7 @@ async def test_pi_tries_again_after_what_passes(tmp_path: Path) -> None:
     [
         (says(TEXT, finish_reason="length"), "length", "cut off"),
         (says(""), "empty", "wrote nothing"),
-        (fails(401, "error", "Incorrect API key provided"), "auth", "Log in"),
+        (fails(401, "error", "Incorrect API key provided: test-key"), "auth", "log in"),
         (fails(402, "error", "no credit"), "quota", "account"),
         (fails(429, "error", "slow down"), "overloaded", "slow down"),
         (fails(400, "error", "maximum context length is 10 tokens"), "overflow", "larger window"),
