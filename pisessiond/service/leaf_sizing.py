@@ -7,6 +7,7 @@ own (`prepare`), else afterwards (`run`), and then told in a change of its own.
 
 from __future__ import annotations
 
+import logging
 import weakref
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -31,7 +32,6 @@ from pisessiond.service.context_sizes import (
     name_largest,
     name_of,
 )
-from pisessiond.service.errors import ServiceError
 from pisessiond.service.settings import FolderSettings, folder_of
 from pisessiond.service.size_needs import Found, Needs, needs_of, read_needs
 from pisessiond.service.storing import in_worker
@@ -40,6 +40,8 @@ from pisessiond.service.types import ContextSize
 
 if TYPE_CHECKING:
     from pisessiond.service.held_session import HeldSession
+
+logger = logging.getLogger(__name__)
 
 _AT_ONCE = 4_096
 """Rows that are counted on the event loop at most, which takes some 2 ms; mostly it is one."""
@@ -259,8 +261,9 @@ class LeafSizing:
     async def _fill(self, session: Session, leaf: int) -> None:
         try:
             found = await self._held.ask(partial(self._read_place, session, leaf))
-        except (ServiceError, OSError):
+        except Exception as error:  # noqa: BLE001 - no reason to end the session
             # Whoever asks for the size is told.
+            logger.warning("a size could not be read: %s", type(error).__name__)
             found = None
         if self._session is session:
             self._tried = leaf

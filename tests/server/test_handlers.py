@@ -159,6 +159,12 @@ async def test_sizes(daemon: Running) -> None:
         assert (size["tokens"], size["source"], "parts" in size) == (12, "estimated", False)
         many = await client.call("session/contextSize", {"session": "s", "entries": ["a", 7]})
         assert many == {"sizes": {"a": size, "7": size}}
+        asked = {"session": "s", "window": 5_000}
+        assert (await client.call("session/contextSize", asked))["window"] == 5_000
+        many = await client.call("session/contextSize", {**asked, "entries": ["a"]})
+        assert many["sizes"]["a"]["window"] == 5_000
+        error = await client.refused("session/contextSize", {"session": "s", "window": 0})
+        assert error["data"] == {"kind": "InvalidParams", "path": "window"}
 
 
 async def test_stats_and_check(daemon: Running) -> None:
