@@ -417,6 +417,27 @@ class TreeResult(TypedDict):
     after: NotRequired[EntryId | None]
 
 
+class Branch(TypedDict):
+    """A branch by its end: the main line, or an alternative since it left the line it is on."""
+
+    entry: EntryId
+    active: bool
+    label: str | None
+    first: str
+    last: str
+    entries: int
+    time: str | None
+    size: RowSize | None
+
+
+class BranchesResult(TypedDict):
+    """Some branches."""
+
+    rev: int
+    branches: list[Branch]
+    cursor: str | None
+
+
 class EntriesResult(TypedDict):
     """Entries as stored."""
 

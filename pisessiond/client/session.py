@@ -321,6 +321,14 @@ class Session:
             filter=filter,
         )
 
+    async def branches(
+        self, query: str | Unset = UNSET, *, limit: int = 50, cursor: str | Unset = UNSET
+    ) -> answers.BranchesResult:
+        """Branches by their ends, the active one first, or those with some words in them."""
+        return await self._call(
+            answers.BranchesResult, "session/branches", query=query, limit=limit, cursor=cursor
+        )
+
     async def whole_tree(self, *, filter: Filter = "all") -> answers.TreeResult:  # noqa: A002
         """All pages of the tree as one, of one rev unless the session changes all the time."""
         for _ in range(_TREE_ATTEMPTS):

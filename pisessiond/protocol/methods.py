@@ -195,6 +195,14 @@ ROWS: Final = Method(
     "The tree as people see it, one level at a time; every client paints it alike.",
     (*_READS, "EntryNotFound"),
 )
+BRANCHES: Final = Method(
+    "session/branches",
+    "read",
+    row.BranchesParams,
+    row.BranchesResult,
+    "Every branch by its end, or those with some words in them: for a picker.",
+    _READS,
+)
 ENTRIES: Final = Method(
     "session/entries",
     "read",
@@ -373,6 +381,7 @@ METHODS: Final[dict[str, Method[Any, Any]]] = {
         SEARCH,
         TREE,
         ROWS,
+        BRANCHES,
         ENTRIES,
         CONTEXT,
         CONTEXT_SIZE,

@@ -8,7 +8,7 @@ from pydantic import Field, StrictStr, model_validator
 
 from pisessiond.protocol.values import Change, SizeSource
 from pisessiond.protocol.view_models import SessionParams, TreeFilter
-from pisessiond.protocol.wire import MAX_TREE_NODES, EntryId, WireModel
+from pisessiond.protocol.wire import MAX_LISTED, MAX_TREE_NODES, EntryId, WireModel
 
 RowKind: TypeAlias = Literal[
     "user",
@@ -144,6 +144,51 @@ class RowsParams(SessionParams):
         if sum(value is not None for value in (self.around, self.after, self.before)) > 1:
             raise ValueError("give at most one of around, after and before")
         return self
+
+
+class BranchesParams(SessionParams):
+    """Branches of a session, all or some."""
+
+    query: StrictStr = ""
+    """Words of which each has to be in the label, the first or the last text; case and accents
+    do not count."""
+    limit: int = Field(default=50, ge=1, le=MAX_LISTED, strict=True)
+    """At most so many."""
+    cursor: StrictStr | None = None
+    """Goes on where an answer ended."""
+
+
+class Branch(WireModel):
+    """A branch by its end: the main line, or an alternative since it left the line it is on."""
+
+    entry: EntryId
+    """Its end: where to navigate to."""
+    active: bool
+    """Whether it is the one the session stands on."""
+    label: str | None
+    """The newest label on it; null without one."""
+    first: str
+    """Its first user text, one line; else what its first row says."""
+    last: str
+    """What was said last, one line."""
+    entries: int
+    """How many entries it has since it left the line."""
+    time: str | None
+    """ISO time of its end; null where it cannot be read."""
+    size: RowSize | None
+    """The context size at its end; null until known."""
+
+
+class BranchesResult(WireModel):
+    """Some branches."""
+
+    rev: int
+    """The revision they are of."""
+    branches: list[Branch]
+    """The active one, then the others, newest first; only those that have a row under the default
+    filter."""
+    cursor: str | None
+    """Goes on here; null at the end."""
 
 
 class RowsChange(Change):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import cast
 
-from pisessiond.core.rows.row import Row, RowsChange
+from pisessiond.core.rows.row import Row, RowsChange, RowSize
 from pisessiond.protocol import row_models, values
+from pisessiond.service.branch_listing import BranchPage
 from pisessiond.service.row_book import RowsPage
 
 
 def row(given: Row) -> row_models.Row:
     """One row."""
-    size = given.size
     return row_models.Row(
         id=given.id,
         kind=given.kind,
@@ -29,17 +29,42 @@ def row(given: Row) -> row_models.Row:
         time=given.time,
         duration=given.duration,
         tokens=given.tokens,
-        size=None
-        if size is None
-        else row_models.RowSize(
-            tokens=size.tokens, percent=size.percent, source=size.source, grade=size.grade
-        ),
+        size=_size(given.size),
         rows=given.rows,
         depth=given.depth,
         fold=given.fold,
         flags=cast("list[row_models.RowFlag]", list(given.flags)),
         forks=list(given.forks),
         by=given.by,
+    )
+
+
+def _size(given: RowSize | None) -> row_models.RowSize | None:
+    if given is None:
+        return None
+    return row_models.RowSize(
+        tokens=given.tokens, percent=given.percent, source=given.source, grade=given.grade
+    )
+
+
+def branches_result(given: BranchPage) -> row_models.BranchesResult:
+    """Some branches."""
+    return row_models.BranchesResult(
+        rev=given.rev,
+        branches=[
+            row_models.Branch(
+                entry=one.entry,
+                active=one.active,
+                label=one.label,
+                first=one.first,
+                last=one.last,
+                entries=one.entries,
+                time=one.time,
+                size=_size(one.size),
+            )
+            for one in given.branches
+        ],
+        cursor=given.cursor,
     )
 
 

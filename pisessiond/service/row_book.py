@@ -24,6 +24,7 @@ from pisessiond.core.rows.places import find_entry, path_of_level
 from pisessiond.core.rows.row import Filter, Row, RowsChange
 from pisessiond.core.rows.shapes import Shapes
 from pisessiond.core.session import Session
+from pisessiond.service.branch_listing import BranchPage, BranchWish, branch_page
 from pisessiond.service.context_sizes import Yardstick
 from pisessiond.service.errors import InvalidRequest
 from pisessiond.service.types import AnyOrigin, Change, ContextSize, Subscriber
@@ -107,18 +108,28 @@ class RowBook:
             EntryNotFound: no entry has the id in `around`.
             InvalidRequest: no such row can be opened, or a cursor names none.
         """
-        gathered = await self._gather()
-        held, session = self._held, gathered.session
-        tree = Tree(
-            session, gathered.shapes, Lines(session, gathered.ways, session.leaf), wish.filter
-        )
-        known = self._known()
-        make = partial(_make_page, tree, known, wish, (held.epoch, held.rev))
+        tree = await self._tree(wish.filter)
+        held = self._held
+        make = partial(_make_page, tree, self._known(), wish, (held.epoch, held.rev))
         try:
             return await held.ask(lambda _: make())
         except NoSuchLevel as error:
             where = "around" if wish.around is not None else "level"
             raise InvalidRequest(where, str(error)) from error
+
+    async def branches(self, wish: BranchWish) -> BranchPage:
+        """Every branch, or those with some words in them; see `branch_page`."""
+        tree = await self._tree("default")
+        held = self._held
+        make = partial(branch_page, tree, self._known(), wish, (held.epoch, held.rev))
+        return await held.ask(lambda _: make())
+
+    async def _tree(self, filter_name: Filter) -> Tree:
+        """The tree as the session stands now; nothing has come since when this returns."""
+        gathered = await self._gather()
+        session = gathered.session
+        lines = Lines(session, gathered.ways, session.leaf)
+        return Tree(session, gathered.shapes, lines, filter_name)
 
     async def _gather(self) -> _Gathered:
         held = self._held

@@ -27,6 +27,7 @@ TYPED: dict[str, Callable[..., Any]] = {
     "session/sync": Session.sync,
     "session/tree": Session.tree,
     "session/rows": Session.rows,
+    "session/branches": Session.branches,
     "session/entries": Session.entries,
     "session/context": Session.context,
     "session/stats": Session.stats,

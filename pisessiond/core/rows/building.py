@@ -17,6 +17,7 @@ from pisessiond.core.rows.cutting import Segment, has_row
 from pisessiond.core.rows.levels import Tree
 from pisessiond.core.rows.row import TITLE, Fold, Grade, Outcome, Row, RowSize, Source
 from pisessiond.core.rows.shapes import ABORTED, ERROR, FAILED
+from pisessiond.core.session import Session
 from pisessiond.core.sizes import first_kept_row
 from pisessiond.core.titles import call_title, calls_of, title
 
@@ -57,7 +58,7 @@ class Builder:
 
     def rows(self, segments: Sequence[Segment], after: str | None) -> list[Row]:
         """The rows of segments that follow each other; `after` is the one before the first."""
-        self._read(segments)
+        self.read(segments)
         made: list[Row] = []
         for segment in segments:
             made.append(self.row(segment, after))
@@ -86,7 +87,7 @@ class Builder:
             time=times if isinstance(times, str) and not is_here else None,
             duration=self._duration(segment),
             tokens=segment.tokens,
-            size=self._size(segment),
+            size=row_size(self.tree.session, segment.last, self.known),
             rows=segment.rows,
             depth=self.depth,
             fold=self._fold(segment),
@@ -102,13 +103,15 @@ class Builder:
 
     # Bodies ------------------------------------------------------------------------------------
 
-    def _read(self, segments: Sequence[Segment]) -> None:
+    def read(self, segments: Sequence[Segment]) -> None:
+        """Have the bodies at hand that the rows of these segments need."""
         session = self.tree.session
-        wanted = {row for segment in segments for row in self._wanted(segment)}
+        wanted = {row for segment in segments for row in self.wanted(segment)}
         missing = sorted(row for row in wanted if row not in self.bodies)
         self.bodies.update(zip(missing, session.entries(missing), strict=True))
 
-    def _wanted(self, segment: Segment) -> list[int]:
+    def wanted(self, segment: Segment) -> list[int]:
+        """The entries that tell what a segment's row is called."""
         match segment.kind:
             case "here" | "group" | "summarised":
                 return []
@@ -260,16 +263,6 @@ class Builder:
             return None
         return int(last - first)
 
-    def _size(self, segment: Segment) -> RowSize | None:
-        session = self.tree.session
-        if not session.sizes.is_complete:
-            return None
-        size = session.size_at(segment.last)
-        source: Source = "estimated" if size.measured is None else "measured"
-        window = self.known.window
-        percent = None if window is None else size.tokens * 100 / window
-        return RowSize(size.tokens, source, percent, self.known.grade(percent))
-
     def _fold(self, segment: Segment) -> Fold:
         return "closed" if segment.kind in _OPENED and segment.rows else "none"
 
@@ -316,6 +309,16 @@ class Builder:
             index.is_ancestor(segment.first, row) and index.is_ancestor(row, segment.last)
             for row in self.tree.session.flawed
         )
+
+
+def row_size(session: Session, row: int, known: Known) -> RowSize | None:
+    """The context size if one stood at an entry; None while the session is not sized."""
+    if not session.sizes.is_complete:
+        return None
+    size = session.size_at(row)
+    source: Source = "estimated" if size.measured is None else "measured"
+    percent = None if known.window is None else size.tokens * 100 / known.window
+    return RowSize(size.tokens, source, percent, known.grade(percent))
 
 
 def edited_at(

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pisessiond.protocol.row_models import RowsParams, RowsResult
+from pisessiond.protocol.row_models import (
+    BranchesParams,
+    BranchesResult,
+    RowsParams,
+    RowsResult,
+)
 from pisessiond.protocol.view_models import EntriesParams, TreeParams, TreeResult
 from pisessiond.server import conversion
 from pisessiond.server.envelope import RawJson, encode
-from pisessiond.server.row_conversion import rows_result
+from pisessiond.server.row_conversion import branches_result, rows_result
+from pisessiond.service.branch_listing import BranchWish
 from pisessiond.service.row_book import RowsWish
 
 if TYPE_CHECKING:
@@ -40,6 +46,12 @@ async def rows(connection: Connection, params: RowsParams) -> RowsResult:
         )
     )
     return rows_result(page)
+
+
+async def branches(connection: Connection, params: BranchesParams) -> BranchesResult:
+    """Branches by their ends."""
+    wish = BranchWish(params.query, params.limit, params.cursor)
+    return branches_result(await connection.session(params.session).rows.branches(wish))
 
 
 async def entries(connection: Connection, params: EntriesParams) -> RawJson:
