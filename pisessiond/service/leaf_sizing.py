@@ -171,7 +171,7 @@ class LeafSizing:
             self._miss()
             return make_size(session, leaf, composition.parts())
         made = make_size(session, leaf, composition.parts(), largest)
-        self._whole = (leaf, made)
+        self._whole, self._tried = (leaf, made), None
         return made
 
     def _composition_at(self, leaf: int) -> Composition | None:

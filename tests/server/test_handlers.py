@@ -164,7 +164,7 @@ async def test_sizes(daemon: Running) -> None:
         many = await client.call("session/contextSize", {**asked, "entries": ["a"]})
         assert many["sizes"]["a"]["window"] == 5_000
         error = await client.refused("session/contextSize", {"session": "s", "window": 0})
-        assert error["data"] == {"kind": "InvalidParams", "path": "window"}
+        assert error["data"]["path"] == "window"
 
 
 async def test_stats_and_check(daemon: Running) -> None:

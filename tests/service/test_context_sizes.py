@@ -274,6 +274,20 @@ async def test_what_an_append_of_another_program_cannot_tell_is_told_soon(
     assert len(listener.steps) <= 2
 
 
+async def test_a_file_whose_sizes_are_walked_is_told_of_soon(world: Windows) -> None:
+    """An edit of what is not above it, which pi never writes."""
+    odd = entry("context_edit", "e1", "u1", targetId="a2", replacement={"content": "short"})
+    session = await opened(world, TALK[0], odd, asks("a1", "e1", **NAMED), *TALK[2:])
+    check(session, "a2", await session.context_size())
+    listener = Listener(session)
+    await session.append([user("more words")], origin=ME)
+    with anyio.fail_after(5):
+        while (size := listener.steps[-1].context_size) is None or size.largest is None:
+            await anyio.sleep(0)
+    check(session, session.leaf, size)
+    assert size == await whole(session, session.leaf)
+
+
 async def test_an_edit_far_up_a_long_branch_is_told_with_the_whole_size(house: House) -> None:
     """Where counting anew on the event loop would take long."""
     lines = [user("first", "n0", None)]
