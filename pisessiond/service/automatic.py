@@ -24,7 +24,7 @@ from pisessiond.service.session_acts import SessionActs
 from pisessiond.service.session_queue import Act
 from pisessiond.service.settings import FolderSettings
 from pisessiond.service.summarising import Wishes, choose_writer, model_at, read_settings, window_of
-from pisessiond.service.types import REPAIR, Origin
+from pisessiond.service.types import REPAIR, ContextSize, Origin
 from pisessiond.summarizers.base import NoSummarizer, SummaryFailed
 
 logger = logging.getLogger(__name__)
@@ -51,6 +51,13 @@ def _is_last_answer(message: Mapping[str, Any]) -> bool:
     return not any(isinstance(one, dict) and one.get("type") == "toolCall" for one in blocks)
 
 
+def _may_be_due(size: ContextSize | None) -> bool:
+    """Whether it is worth a look at the settings, by the size that was told at the leaf."""
+    if size is None:
+        return True
+    return size.due or (size.model is not None and size.window is None)
+
+
 class AutomaticCompaction:
     """Sees to the size of one session."""
 
@@ -69,12 +76,12 @@ class AutomaticCompaction:
 
     def stored(self, act: Act) -> None:
         """An act was stored: look whether the context has become too large, if a turn ended."""
-        if not ends_turn(act):
-            return
         session = self._weak()
+        if session is None or not ends_turn(act) or not _may_be_due(session.sizing.told):
+            return
         if self.is_at_work:
             self._look_again = True
-        elif session is not None:
+        else:
             self.is_at_work = True
             session.start_soon(self._work)
 
