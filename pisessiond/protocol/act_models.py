@@ -251,7 +251,8 @@ class CancelOperationResult(WireModel):
     """What was ended."""
 
     cancelled: Progress | None
-    """The operation; null when nothing ran, or another one. Its end is told when it has ended."""
+    """The operation as it stood; null when nothing ran, or another one. Answered when it is over
+    (within a second); how it ended is told, for where its entry was being written it is done."""
 
 
 class LabelParams(LeafMutationParams):
