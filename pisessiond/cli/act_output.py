@@ -39,11 +39,12 @@ def say_edited(
     from pisessiond.cli.move_view import done_line, growth
     from pisessiond.cli.report_view import short_size
 
-    after = opened.size()
+    after, canvas = opened.size(), canvas_for()
     # An edit takes away what was measured; the estimate may stand far from it.
     is_guess = before["measured"] is not None and after["measured"] is None
     sizes = short_size(before), short_size(after) + " until the next answer" * is_guess
-    output.lines([done_line(f"{what}, {growth(before, after)}", answer, sizes, canvas_for())])
+    grown = growth(before, after, canvas)
+    output.lines([done_line(f"{what}, {grown}", answer, sizes, canvas)])
 
 
 def say_fork(output: Output, answer: answers.ForkResult, what: str) -> None:

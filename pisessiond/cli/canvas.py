@@ -39,6 +39,10 @@ class Canvas:
         return "->" if self.is_ascii else "→"
 
     @property
+    def minus(self) -> str:
+        return "-" if self.is_ascii else "−"
+
+    @property
     def dot(self) -> str:
         """What stands between two things told on one line."""
         return "-" if self.is_ascii else "·"

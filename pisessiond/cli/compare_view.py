@@ -40,7 +40,7 @@ def compare_lines(
     yield table.row("", f"A  {clean_line(names[0])}", f"B  {clean_line(names[1])}")
     yield table.row("entries", *(_entries(side) for side in (a, b)))
     base = answer["ancestorSize"]
-    yield table.row("context", *(_context(side, base) for side in (a, b)))
+    yield table.row("context", *(_context(side, base, canvas) for side in (a, b)))
     yield table.row("time, cost", *(_effort(side) for side in (a, b)))
     yield table.row("tokens", *(_tokens(side["tokens"]) for side in (a, b)))
     yield from _files(a["files"], b["files"], table)
@@ -60,11 +60,11 @@ def _entries(side: answers.ComparedSide) -> str:
     return f"{side['entries']:,}, {count(side['turns'], 'turn')}"
 
 
-def _context(side: answers.ComparedSide, base: answers.ContextSize | None) -> str:
+def _context(side: answers.ComparedSide, base: answers.ContextSize | None, canvas: Canvas) -> str:
     if base is None:
         return short_size(side["size"])
     grown = side["size"]["tokens"] - base["tokens"]
-    sign = "+" if grown >= 0 else "−"
+    sign = "+" if grown >= 0 else canvas.minus
     return f"{short_size(side['size'])}  ({sign}{format_tokens(abs(grown))})"
 
 

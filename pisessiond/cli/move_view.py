@@ -100,14 +100,14 @@ def _sizes(preview: answers.MovePreview, canvas: Canvas) -> str:
     return f"context {now} {canvas.arrow} {after}"
 
 
-def growth(before: answers.ContextSize, after: answers.ContextSize) -> str:
+def growth(before: answers.ContextSize, after: answers.ContextSize, canvas: Canvas) -> str:
     """`−15.2k`, `+812`: by how much a context has grown.
 
     After an edit there is only an estimate, so that is what is compared where it was known before.
     """
     was = before["estimated"] if after["measured"] is None else before["tokens"]
     grown = after["tokens"] - (before["tokens"] if was is None else was)
-    return f"{'−' if grown < 0 else '+'}{format_detail(abs(grown))}"
+    return f"{canvas.minus if grown < 0 else '+'}{format_detail(abs(grown))}"
 
 
 def done_line(what: str, answer: answers.Done, sizes: tuple[str, str], canvas: Canvas) -> str:

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 _PAGE = 2000
 """Nodes asked for at once; the protocol's most."""
 
+_BETWEEN = 8
+"""So many entries may stand between those of a compaction without another page: the one before it,
+system messages."""
+
 
 @click.command(
     epilog=examples(
@@ -139,12 +143,11 @@ def _branch_nodes(opened: BlockingSession, entries: list[Any]) -> list[answers.N
     wanted = set(entries)
     page = opened.tree(around=entries[0], count=1)
     found = page["nodes"]
-    while len(found) < len(wanted) and page["nodes"]:
-        page = opened.tree(after=page["nodes"][-1]["id"], count=min(_PAGE, len(wanted)))
-        known = [node for node in page["nodes"] if node["id"] in wanted]
-        if not known:
+    while len(found) < len(wanted) and (after := page.get("after")) is not None:
+        page = opened.tree(after=after, count=min(_PAGE, len(wanted) + _BETWEEN))
+        found += [node for node in page["nodes"] if node["id"] in wanted]
+        if not any("active" in node["flags"] for node in page["nodes"]):
             break
-        found += known
     return found
 
 

@@ -280,6 +280,23 @@ def test_a_command_sends_what_it_was_given(command: Run, script: Script, name: s
     assert expected.items() <= params.items()
 
 
+def test_a_dry_run_names_turns_however_many_pages_they_fill(command: Run, script: Script) -> None:
+    nodes = samples.CUT_NODES
+    places = {node["id"]: at for at, node in enumerate(nodes)}
+
+    def page(message: Message) -> dict[str, Any]:
+        params = message["params"]
+        first = places[params["after"]] + 1 if "after" in params else places[params["around"]]
+        shown = nodes[first : first + 2] if "after" in params else nodes[first : first + 1]
+        answer = {"rev": 1, "total": len(nodes), "nodes": shown}
+        return answer | ({"after": shown[-1]["id"]} if shown[-1] is not nodes[-1] else {})
+
+    script.answers["session/tree"] = page
+    told = command("compact", "s1", "--dry-run").stdout
+    for title in ("Fix the login test", "Use an injected clock instead", "Now the docs"):
+        assert f"» {title}" in told
+
+
 def test_search_waits_for_files_that_are_still_being_read(
     command: Run, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
