@@ -226,7 +226,8 @@ def _run(operation: Operation) -> Iterator[Operation]:
         raise
     except anyio.get_cancelled_exc_class():
         # Whoever asked for it has taken the request back, or is gone.
-        operation.tell("cancelled", _cancelled_by(name_of(operation.origin)))
+        by = operation.cancelled_by or name_of(operation.origin)
+        operation.tell("cancelled", _cancelled_by(by))
         raise
     except Exception as error:
         operation.tell("failed", _sentence(error))

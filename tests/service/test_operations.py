@@ -236,6 +236,55 @@ async def test_it_can_be_ended_wherever_it_waits(
     assert done >= 1
 
 
+@pytest.mark.parametrize(
+    ("what", "at"),
+    [
+        # Two texts are written side by side, with three steps each.
+        *(("compaction", at) for at in range(1, 7)),
+        *(("draft", at) for at in range(1, 7)),
+        *(("summarised move", at) for at in range(1, 4)),
+    ],
+)
+async def test_it_can_be_ended_wherever_a_text_is_written(
+    talk: OpenSession, desk: Desk, what: str, at: int
+) -> None:
+    before, steps = in_file(talk), 0
+    listener = Listener(talk)
+
+    def step() -> None:
+        nonlocal steps
+        steps += 1
+        if steps == at:
+            talk.operations.cancel(None, "script")
+
+    desk.writer.on_step = step
+    with pytest.raises(OperationCancelled):
+        await ACTS[what](talk)
+    assert (in_file(talk), talk.leaf, desk.writer.at_work) == (before, "a2", 0)
+    assert states(listener.progress) == ["begin", "cancelled"]
+    await works_still(talk)
+
+
+@pytest.mark.parametrize("state", ["begin", "report", "done"])
+async def test_who_ends_it_on_hearing_of_it_ends_it(talk: OpenSession, state: str) -> None:
+    class Quick(Listener):
+        def session_progress(self, progress: Progress) -> None:
+            super().session_progress(progress)
+            if progress.state == state:
+                self.session.operations.cancel(None, "quick")
+
+    quick = Quick(talk)
+    before = in_file(talk)
+    if state == "done":
+        await talk.compact(origin=ME)
+        assert states(quick.progress) == ["begin", "done"]
+        return
+    with pytest.raises(OperationCancelled):
+        await talk.compact(origin=ME)
+    assert states(quick.progress) == ["begin", "cancelled"]
+    assert (in_file(talk), talk.operations.current) == (before, None)
+
+
 async def works_still(session: OpenSession) -> None:
     """Everything can be done that could be done before."""
     await session.append([user("on")], origin=OTHER)

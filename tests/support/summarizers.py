@@ -76,22 +76,28 @@ class Scripted:
     """What it was asked for."""
     at_work: int = 0
     """Texts being written now."""
+    on_step: Callable[[], object] = lambda: None
+    """Called before each step of writing."""
 
     async def write(self, task: SummaryTask, received: Received) -> Written:
         self.tasks.append(task)
         self.at_work += 1
         try:
             for count in self.arrivals:
-                await anyio.lowlevel.checkpoint()
+                await self._step()
                 received(count)
             if self.gate is not None:
                 await self.gate.wait()
             if self.failures:
                 raise self.failures.pop(0)
-            await anyio.lowlevel.checkpoint()
+            await self._step()
             return Written(self.text, self.usage, self.model)
         finally:
             self.at_work -= 1
+
+    async def _step(self) -> None:
+        self.on_step()
+        await anyio.lowlevel.checkpoint()
 
     def fail(self, times: int = 1) -> None:
         """Fail so many times."""
