@@ -93,7 +93,7 @@ class Program:
     def until(self, words: str) -> None:
         """Wait until that was said."""
         while words not in self.said:
-            self._read()
+            assert self._read(), self.said
 
     def end(self) -> tuple[int, str]:
         """Its exit code, and what it wrote to standard output."""
