@@ -17,7 +17,10 @@ local shapes = {
 }
 
 local function painted(file)
-  local given = vim.json.decode(table.concat(vim.fn.readfile(file), '\n'), { luanil = { object = true, array = true } })
+  local given = vim.json.decode(
+    table.concat(vim.fn.readfile(file), '\n'),
+    { luanil = { object = true, array = true } }
+  )
   local open, lines = {}, {}
   for _, id in ipairs(given.open) do
     open[id] = true
@@ -51,7 +54,9 @@ for _, file in ipairs(files) do
   for at = 1, math.max(#expected, #got) do
     if expected[at] ~= got[at] then
       failed = failed + 1
-      io.write(('%s line %d\n  expected %s\n  painted  %s\n'):format(file, at, expected[at], got[at]))
+      io.write(
+        ('%s line %d\n  expected %s\n  painted  %s\n'):format(file, at, expected[at], got[at])
+      )
     end
   end
 end

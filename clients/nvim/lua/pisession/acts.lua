@@ -165,10 +165,7 @@ end)
 
 function acts.go_to_leaf(sidebar)
   if not sidebar:go_to('here') then
-    sidebar.session:reveal('here', function()
-      sidebar:redraw()
-      sidebar:go_to('here')
-    end)
+    sidebar:reveal('here')
   end
 end
 
@@ -184,7 +181,10 @@ end
 -- Acting.
 
 local function undo_with(sidebar, method, params, sentence)
-  table.insert(sidebar.undo, { method = method, params = params, sentence = sentence, rev = sidebar.session.info.rev })
+  table.insert(
+    sidebar.undo,
+    { method = method, params = params, sentence = sentence, rev = sidebar.session.info.rev }
+  )
 end
 M.undo_with = undo_with
 
@@ -226,7 +226,9 @@ function acts.label(sidebar, row, words)
         { target = row.entry, label = old or vim.NIL },
         'The label is as before.'
       )
-      sidebar:say(label == '' and 'Label cleared, u undoes.' or ('Labelled %s, u undoes.'):format(label))
+      sidebar:say(
+        label == '' and 'Label cleared, u undoes.' or ('Labelled %s, u undoes.'):format(label)
+      )
     end)
   end
   if #words > 0 then
@@ -242,8 +244,16 @@ function acts.rename(sidebar, _, words)
       return
     end
     M.ask(sidebar, 'session/rename', { name = name ~= '' and name or vim.NIL }, function(answer)
-      remember(sidebar, answer, 'session/rename', { name = old or vim.NIL }, 'The name is as before.')
-      sidebar:say(name == '' and 'Name cleared, u undoes.' or ('Renamed to %s, u undoes.'):format(name))
+      remember(
+        sidebar,
+        answer,
+        'session/rename',
+        { name = old or vim.NIL },
+        'The name is as before.'
+      )
+      sidebar:say(
+        name == '' and 'Name cleared, u undoes.' or ('Renamed to %s, u undoes.'):format(name)
+      )
     end)
   end
   if #words > 0 then

@@ -29,9 +29,15 @@ end
 ---@return string[]
 function M.lines(preview, size)
   local window = size and size.window
-  local due = size and size.dueAt and ('         automatic compaction at ' .. text.tokens(size.dueAt)) or ''
+  local due = size
+      and size.dueAt
+      and ('         automatic compaction at ' .. text.tokens(size.dueAt))
+    or ''
   local lines = {
-    (' now    %s%s'):format(sized(preview.tokensBefore, window, size and size.measured ~= nil), due),
+    (' now    %s%s'):format(
+      sized(preview.tokensBefore, window, size and size.measured ~= nil),
+      due
+    ),
     (' after  %s with a summary of at most %s'):format(
       sized(preview.tokensAfter, window, false),
       text.tokens(preview.summaryAtMost)
@@ -40,7 +46,10 @@ function M.lines(preview, size)
     preview.isSplitTurn and ' ── cut, inside a turn: its beginning is summarised apart ──'
       or ' ── cut ──',
     (' kept, %s%s~%s'):format(many(#preview.kept), (' '):rep(8), text.tokens(preview.tokensKept)),
-    (' files in the summary: %d read, %d modified'):format(#preview.readFiles, #preview.modifiedFiles),
+    (' files in the summary: %d read, %d modified'):format(
+      #preview.readFiles,
+      #preview.modifiedFiles
+    ),
   }
   if preview.previousSummary then
     lines[#lines + 1] = ' the earlier summary is brought up to date'
@@ -53,9 +62,12 @@ function M.lines(preview, size)
       text.tokens(forecast.tokensIn),
       cost
     )
-    lines[#lines + 1] = '   w  write   r  review first   o  own instructions   v  view input   q  quit'
+    lines[#lines + 1] =
+      '   w  write   r  review first   o  own instructions   v  view input   q  quit'
   else
-    for _, line in ipairs(vim.split(preview.noSummarizer or 'Nobody is set up to write the summary.', '\n')) do
+    for _, line in
+      ipairs(vim.split(preview.noSummarizer or 'Nobody is set up to write the summary.', '\n'))
+    do
       lines[#lines + 1] = ' ' .. line
     end
     lines[#lines + 1] = '   e  extract, without a model   v  view input   q  quit'
@@ -173,7 +185,9 @@ function M.compact(sidebar)
       end
     end
     local name = session.info.name or 'the session'
-    local title = ('Compact %s: a dry run, nothing is changed'):format(text.cut(text.clean(name), 30, '…'))
+    local title = ('Compact %s: a dry run, nothing is changed'):format(
+      text.cut(text.clean(name), 30, '…')
+    )
     local _, buffer = float.open(M.lines(preview, session.size), { title = title, keys = keys })
     float.mark_keys(buffer)
   end)

@@ -7,7 +7,9 @@ local M = {}
 
 local function figure(size)
   local tilde = size.source == 'measured' and '' or '~'
-  return tilde .. text.tokens(size.tokens) .. (size.percent and (' ' .. tilde .. text.percent(size.percent)) or '')
+  return tilde
+    .. text.tokens(size.tokens)
+    .. (size.percent and (' ' .. tilde .. text.percent(size.percent)) or '')
 end
 
 local function difference(side, ancestor)
@@ -62,7 +64,11 @@ function M.lines(answer, names)
     ),
     line('time, cost', spent(a), spent(b)),
     line('files, both', table.concat(both(files_a, files_b), ' '), ''),
-    line('files, one only', table.concat(only(files_a, files_b), ' '), table.concat(only(files_b, files_a), ' ')),
+    line(
+      'files, one only',
+      table.concat(only(files_a, files_b), ' '),
+      table.concat(only(files_b, files_a), ' ')
+    ),
   }
   return lines
 end
@@ -75,7 +81,10 @@ local function branch_buffer(sidebar, name, entry, ancestor, filled)
   acts.ask(sidebar, 'session/entries', { branch = entry, limit = 5000 }, function(answer)
     local lines, is_behind = {}, ancestor == nil
     for _, body in ipairs(answer.entries) do
-      if is_behind and (body.type == 'message' or body.type == 'branch_summary' or body.type == 'compaction') then
+      if
+        is_behind
+        and (body.type == 'message' or body.type == 'branch_summary' or body.type == 'compaction')
+      then
         vim.list_extend(lines, require('pisession.entries').markdown(body))
         lines[#lines + 1] = ''
       end
@@ -120,7 +129,11 @@ function M.show(sidebar, a, b, names)
         answer.ancestor,
         filled
       )
-      vim.api.nvim_open_win(buffer, true, { split = at == 1 and 'below' or 'right', win = at == 1 and -1 or 0 })
+      vim.api.nvim_open_win(
+        buffer,
+        true,
+        { split = at == 1 and 'below' or 'right', win = at == 1 and -1 or 0 }
+      )
       vim.cmd.diffthis()
       vim.wo.wrap = true
       vim.keymap.set('n', 'q', vim.cmd.tabclose, { buffer = buffer })
@@ -144,7 +157,12 @@ function M.compare(sidebar, row)
   elseif sidebar.marked_entry and sidebar.marked ~= row.id then
     local line = sidebar.view:line_of(sidebar.marked)
     local marked = line and sidebar.view:row_at(line)
-    return M.show(sidebar, sidebar.marked_entry, row.entry, { marked and name_of(marked) or 'A', name_of(row) })
+    return M.show(
+      sidebar,
+      sidebar.marked_entry,
+      row.entry,
+      { marked and name_of(marked) or 'A', name_of(row) }
+    )
   end
   M.with_leaf(sidebar, row)
 end

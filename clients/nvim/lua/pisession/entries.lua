@@ -91,7 +91,13 @@ local function answer_lines(lines, message)
   end
 end
 
-local ROLES = { user = 'You', assistant = 'Answer', toolResult = 'Result', bashExecution = 'Shell', system = 'System' }
+local ROLES = {
+  user = 'You',
+  assistant = 'Answer',
+  toolResult = 'Result',
+  bashExecution = 'Shell',
+  system = 'System',
+}
 
 --- An entry as Markdown.
 ---@param entry table

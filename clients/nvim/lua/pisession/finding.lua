@@ -7,11 +7,12 @@ local text = require('pisession.text')
 local M = {}
 
 local function go_to_hit(sidebar)
-  local search = sidebar.session.search
+  local session = sidebar.session
+  local search = session.search
   local hit = search.hits[search.at]
-  sidebar.session:reveal(hit.entry, function(id)
-    sidebar:redraw()
-    if not id or not sidebar:go_to(id) then
+  session.folds = vim.deepcopy(search.folds)
+  sidebar:reveal(hit.entry, function(row)
+    if not row then
       sidebar:say('The hit has no row under this filter; gF chooses another.')
     end
   end)
@@ -19,17 +20,21 @@ end
 
 local function start(sidebar, query)
   local session = sidebar.session
-  rpc.request('session/search', { query = query, session = session.handle, limit = 100 }, function(err, answer)
-    if err then
-      return require('pisession.refusals').say(sidebar, err)
-    elseif #answer.hits == 0 then
-      session.search = nil
-      return sidebar:say(('Nothing here says %s.'):format(query))
+  rpc.request(
+    'session/search',
+    { query = query, session = session.handle, limit = 100 },
+    function(err, answer)
+      if err then
+        return require('pisession.refusals').say(sidebar, err)
+      elseif #answer.hits == 0 then
+        session.search = nil
+        return sidebar:say(('Nothing here says %s.'):format(query))
+      end
+      local folds = session.search and session.search.folds or vim.deepcopy(session.folds)
+      session.search = { query = query, hits = answer.hits, at = 1, folds = folds }
+      go_to_hit(sidebar)
     end
-    session.folds_before = vim.deepcopy(session.folds)
-    session.search = { query = query, hits = answer.hits, at = 1 }
-    go_to_hit(sidebar)
-  end)
+  )
 end
 
 function M.search(sidebar, _, words)
@@ -48,14 +53,15 @@ end
 --- Ends the search and closes the folds it opened.
 function M.stop(sidebar)
   local session = sidebar.session
-  session.search = nil
-  session.folds = session.folds_before or session.folds
+  session.folds, session.search = session.search.folds, nil
   sidebar:redraw_soon()
 end
 
 local function step(sidebar, by, key)
   local search = sidebar.session.search
-  if not search then
+  if not sidebar.session.handle then
+    return key == 'n' and require('pisession.sessions').new(sidebar)
+  elseif not search then
     -- Without a search of the session these are Neovim's own.
     return vim.api.nvim_feedkeys(key, 'n', false)
   end
@@ -78,22 +84,28 @@ local function branch_line(one)
   local label = one.label and ('[%s] '):format(text.clean(one.label)) or ''
   local first = text.cut(text.clean(one.first), 40, '…')
   local last = text.cut(text.clean(one.last), 30, '…')
-  return ('%s%s … %s  (%d entries, %s, %s)'):format(label, first, last, one.entries, when or '', size)
+  return ('%s%s … %s  (%d entries, %s, %s)'):format(
+    label,
+    first,
+    last,
+    one.entries,
+    when or '',
+    size
+  )
 end
 
 --- Picks a branch by its label, first or last text, and goes to its row.
 function M.find_branch(sidebar)
   acts.ask(sidebar, 'session/branches', { limit = 500 }, function(answer)
-    vim.ui.select(answer.branches, { prompt = 'Find branch', format_item = branch_line }, function(one)
-      if one then
-        sidebar.session:reveal(one.entry, function(id)
-          sidebar:redraw()
-          if id then
-            sidebar:go_to(id)
-          end
-        end)
+    vim.ui.select(
+      answer.branches,
+      { prompt = 'Find branch', format_item = branch_line },
+      function(one)
+        if one then
+          sidebar:reveal(one.entry)
+        end
       end
-    end)
+    )
   end)
 end
 

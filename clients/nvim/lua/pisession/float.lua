@@ -90,7 +90,13 @@ end
 
 --- Lays a highlight over a part of a float's line (counted from 0, bytes).
 function M.mark(buffer, line, first, last, group)
-  vim.api.nvim_buf_set_extmark(buffer, namespace, line, first, { end_col = last, hl_group = group, strict = false })
+  vim.api.nvim_buf_set_extmark(
+    buffer,
+    namespace,
+    line,
+    first,
+    { end_col = last, hl_group = group, strict = false }
+  )
 end
 
 --- Marks the keys at the beginning of lines like ` > h  here`.

@@ -1,4 +1,8 @@
---- What happens around the rows: whose act is told in words, and going along to a newer session.
+--- What happens around the rows: whose act it was is told in words, rows of others are new for a
+--- while, and the sidebar goes along when another session begins.
+
+local rpc = require('pisession.rpc')
+local windows = require('pisession.window')
 
 local M = {}
 
@@ -6,7 +10,7 @@ local M = {}
 local NEW_FOR = 3000
 
 local function by_me(origin)
-  return type(origin) == 'table' and origin.clientId == require('pisession.rpc').client_id
+  return type(origin) == 'table' and origin.clientId == rpc.client_id
 end
 
 local function name_of(origin)
@@ -16,57 +20,94 @@ local function name_of(origin)
   return origin == 'external' and 'pi' or 'pisessiond'
 end
 
-local function tell(sidebar, change)
-  if by_me(change.origin) then
-    return
-  end
-  local who, clock = name_of(change.origin), os.date('%H:%M')
-  if change.kind == 'navigate' then
-    sidebar:say(('%s moved the leaf %s; gl shows where.'):format(who, clock))
-  elseif change.kind == 'leafConflict' then
-    sidebar:say(('%s went on elsewhere; gl stays, <CR> on its row goes there.'):format(who))
-  elseif change.kind == 'compact' then
-    sidebar:say(('%s compacted the session %s.'):format(who, clock))
-  elseif change.kind == 'append' then
-    sidebar.newcomer = who
+local TELL = {} ---@type table<string, fun(who: string, clock: string): string>
+
+function TELL.navigate(who, clock)
+  return ('%s moved the leaf %s; gl shows where.'):format(who, clock)
+end
+
+function TELL.leafConflict(who, clock)
+  return ('%s went on elsewhere %s; <CR> on its row goes there.'):format(who, clock)
+end
+
+function TELL.compact(who, clock)
+  return ('%s compacted the session %s.'):format(who, clock)
+end
+
+function TELL.append(who)
+  return ('%s went on.'):format(who)
+end
+
+---@param sidebar pisession.Sidebar
+---@param progress pisession.Progress
+local function tell_progress(sidebar, progress)
+  if progress.state == 'failed' or progress.state == 'cancelled' then
+    sidebar:say(
+      progress.message or ('The %s was %s.'):format(progress.operation, progress.state),
+      true
+    )
   end
 end
 
-local function forget_new(sidebar, session)
+--- Tells in words what others did, and how operations end.
+---@param sidebar pisession.Sidebar
+---@param detail { acts: pisession.Change[]?, progress: pisession.Progress?, reset: string? }
+function M.changed(sidebar, detail)
+  for _, change in ipairs(detail.acts or {}) do
+    local tell = TELL[change.kind]
+    if tell and not by_me(change.origin) then
+      sidebar:say(tell(name_of(change.origin), os.date('%H:%M') --[[@as string]]), true)
+    end
+  end
+  if detail.progress then
+    tell_progress(sidebar, detail.progress)
+  elseif detail.reset then
+    sidebar:say(('Read anew: the file was %s.'):format(detail.reset), true)
+  end
+end
+
+--- The entries that are new and whose rows are in sight.
+---@param sidebar pisession.Sidebar
+---@return string[]
+local function new_in_sight(sidebar)
+  local found = {}
+  local first, last = windows.sight(sidebar.window)
+  for line = first, last do
+    local row = sidebar.view:row_at(line)
+    if row and row.last and sidebar.session.new[row.last] then
+      found[#found + 1] = row.last
+    end
+  end
+  return found
+end
+
+--- Takes the mark off new rows once they were in sight for a while.
+---@param sidebar pisession.Sidebar
+function M.seen(sidebar)
+  local session = sidebar.session
   if next(session.new) == nil or sidebar.is_forgetting then
+    return
+  end
+  local entries = new_in_sight(sidebar)
+  if #entries == 0 then
     return
   end
   sidebar.is_forgetting = true
   vim.defer_fn(function()
     sidebar.is_forgetting = false
-    if sidebar.session == session and sidebar:is_visible() then
-      session.new = {}
-      sidebar:redraw_soon()
+    if sidebar:is_visible() then
+      for _, entry in ipairs(entries) do
+        session.new[entry] = nil
+      end
     end
+    sidebar:redraw_soon()
   end, NEW_FOR)
 end
 
-local function tell_progress(sidebar, progress)
-  if progress.state == 'failed' or progress.state == 'cancelled' then
-    sidebar:say(progress.message or ('The %s was %s.'):format(progress.operation, progress.state))
-  end
-end
-
----@param sidebar pisession.Sidebar
----@param what string
----@param detail table
-function M.changed(sidebar, what, detail)
-  for _, change in ipairs(detail.acts or {}) do
-    tell(sidebar, change)
-  end
-  if detail.progress then
-    tell_progress(sidebar, detail.progress)
-  elseif detail.reset then
-    sidebar:say(('Read anew: the file was %s.'):format(detail.reset))
-  end
-  if what == 'rows' then
-    forget_new(sidebar, sidebar.session)
-  end
+--- Asks to be told of sessions of the folder.
+---@param cwd string
+local function watch(cwd)
+  rpc.request('session/list', { cwd = cwd, limit = 1, watch = true }, function() end)
 end
 
 --- Goes along when a newer session appears in the folder.
@@ -75,38 +116,57 @@ function M.attach(sidebar)
   if not sidebar.follows then
     return
   end
-  local rpc = require('pisession.rpc')
-  local cwd = vim.fn.getcwd()
-  local session = sidebar.session
-  rpc.request('session/list', { cwd = cwd, limit = 1, watch = true }, function() end)
-  local listener = { state = function() end }
-  listener.notification = function(method, params)
-    if sidebar.is_gone or sidebar.session ~= session then
-      return rpc.unlisten(listener)
-    elseif method ~= 'sessions/didChange' or not session.info.header then
-      return
+  local cwd, session = vim.fn.getcwd(), sidebar.session
+  watch(cwd)
+  local listener = {}
+  function listener.state()
+    -- A new connection knows nothing of what the old one asked.
+    if rpc.connection.state == 'ready' and sidebar.session == session and not sidebar.is_gone then
+      watch(cwd)
     end
-    M.consider(sidebar, params.sessions, cwd)
+  end
+  function listener.notification(method, params)
+    if sidebar.is_gone or sidebar.session ~= session then
+      rpc.unlisten(listener)
+    elseif method == 'sessions/didChange' then
+      M.consider(sidebar, params.sessions, cwd)
+    end
   end
   rpc.listen(listener)
 end
 
+---@param one table
+---@param session pisession.Session
+---@param cwd string
+---@return boolean
+local function is_newer(one, session, cwd)
+  local header = session.info.header
+  local began = header and header.timestamp or ''
+  return one.cwd == cwd
+    and not one.fork
+    and one.session ~= session.handle
+    and (one.created or '') > began
+end
+
 --- Switches to the newest of some listed sessions if it began after the one shown.
+---@param sidebar pisession.Sidebar
+---@param listed table[]
+---@param cwd string
 function M.consider(sidebar, listed, cwd)
-  local session = sidebar.session
-  local began = session.info.header.timestamp or ''
-  local newest
+  local session, newest = sidebar.session, nil
   for _, one in ipairs(listed) do
-    local is_ours = one.session == session.handle or (one.path and one.path == session.info.path)
-    if not is_ours and one.cwd == cwd and not one.fork and (one.created or '') > began then
-      if not newest or one.created > newest.created then
-        newest = one
-      end
+    if is_newer(one, session, cwd) and (not newest or one.created > newest.created) then
+      newest = one
     end
   end
   if newest then
-    sidebar:switch(newest.path and { path = newest.path } or { session = newest.session })
-    sidebar:say('pi began another session here; - lists the others.')
+    local is_first = session.handle == nil
+    local wish = newest.path and not newest.unsaved and { path = newest.path }
+      or { session = newest.session }
+    sidebar:switch(wish, true)
+    if not is_first then
+      sidebar:say('pi began another session here; - lists the others.', true)
+    end
   end
 end
 

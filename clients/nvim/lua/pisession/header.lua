@@ -4,6 +4,9 @@ local text = require('pisession.text')
 
 local M = {}
 
+--- Cells from which the header says everything, and below which it says the percent alone.
+local WIDE, NARROW = 56, 24
+
 ---@param size table
 ---@return 'ok'|'warn'|'high'
 function M.grade(size)
@@ -14,7 +17,8 @@ function M.grade(size)
   return size.grade
 end
 
---- A bar: rounded, one cell from above 0 %, never full below 100 %.
+--- A bar: rounded, one cell from above 0 %, never full below 100 %. Where it is to be seen, the
+--- cell in which automatic compaction starts is a line.
 ---@param size table
 ---@param cells integer
 ---@param glyphs pisession.Glyphs
@@ -35,10 +39,7 @@ function M.bar(size, cells, glyphs, with_due)
     parts[at] = glyphs.bar[at <= full and 2 or 1]
   end
   if with_due and size.dueAt and size.window then
-    local at = math.floor(size.dueAt / size.window * cells + 0.5)
-    if at > full and at <= cells then
-      parts[at] = parts[at] .. glyphs.due
-    end
+    parts[math.min(math.floor(size.dueAt / size.window * cells) + 1, cells)] = glyphs.due
   end
   return table.concat(parts)
 end
@@ -61,7 +62,8 @@ function M.figure(size)
   return shown
 end
 
-local DOING = { compact = 'compacting', summarise = 'summarizing', fork = 'forking', navigate = 'moving' }
+local DOING =
+  { compact = 'compacting', summarise = 'summarizing', fork = 'forking', navigate = 'moving' }
 
 --- `compacting, 1.2k received`.
 ---@param operation table
@@ -74,51 +76,73 @@ function M.operation(operation)
   return doing .. '…'
 end
 
+---@param session pisession.Session
+---@return string
 local function name_of(session)
   local info = session.info
-  local name = info.name or (info.header and info.header.id and info.header.id:sub(1, 8)) or 'pi'
-  return text.clean(name) .. (info.unsaved and ' [+]' or '')
+  local name = info.name
+    or (info.header and info.header.id and tostring(info.header.id):sub(1, 8))
+    or 'pi'
+  local marks = (info.unsaved and ' [+]' or '') .. (info.readOnly and ' [RO]' or '')
+  return text.clean(name) .. marks
 end
 
 --- What is wrong or going on, which takes the place of the size.
+---@param session pisession.Session
+---@param connection pisession.Connection
 ---@return string?
 local function trouble(session, connection)
   if connection.state == 'offline' then
     local wait = connection.next_try and math.max(connection.next_try - os.time(), 0)
-    local since = connection.since and os.date('%H:%M', connection.since)
-    return ('offline since %s%s'):format(since or '?', wait and (', next try in %d s'):format(wait) or '')
+    local since = os.date('%H:%M', connection.since)
+    return ('offline since %s%s'):format(since, wait and (', next try in %d s'):format(wait) or '')
   elseif session.operation then
     return M.operation(session.operation)
   end
 end
 
---- The line above the rows, as wide as the window.
+---@param size pisession.ContextSize?
+---@param width integer
+---@param glyphs pisession.Glyphs
+---@return string
+local function size_words(size, width, glyphs)
+  local figure = M.figure(size)
+  if not size or not size.percent then
+    return figure
+  end
+  local is_wide = width >= WIDE
+  local bar = M.bar(size, is_wide and 10 or 5, glyphs, is_wide)
+  if not is_wide then
+    return bar .. ' ' .. figure
+  end
+  return ('%s of %s  %s %s %s'):format(
+    text.tokens(size.tokens),
+    text.tokens(size.window),
+    bar,
+    figure,
+    size.source
+  )
+end
+
+--- The line above the rows, as wide as the window: the name, and what fills the context.
 ---@param session pisession.Session
 ---@param connection pisession.Connection
 ---@param width integer
 ---@param glyphs pisession.Glyphs
----@return string
+---@return string left
+---@return string right
+---@return 'ok'|'warn'|'high' grade of the right
 function M.top(session, connection, width, glyphs)
-  local size = session.size
-  local figure = M.figure(size)
-  local right = trouble(session, connection)
-  if not right and size and size.percent then
-    local cells = width >= 56 and 9 or 5
-    local bar = M.bar(size, cells, glyphs, width >= 56)
-    right = bar .. ' ' .. figure
-    if width >= 56 then
-      right = ('%s of %s  %s %s'):format(text.tokens(size.tokens), text.tokens(size.window), right, size.source)
-    end
-  elseif not right then
-    right = figure
+  local size, wrong = session.size, trouble(session, connection)
+  local grade = not wrong and size and M.grade(size) or 'ok'
+  if width < NARROW then
+    local short = size and M.figure(size) or name_of(session)
+    return '', ' ' .. text.cut(short, width - 1, glyphs.cut), grade
   end
-  if width < 24 then
-    return ' ' .. text.cut(size and figure or name_of(session), width - 1, glyphs.cut)
-  end
-  right = text.cut(right, width - 2, glyphs.cut)
+  local right = text.cut(wrong or size_words(size, width, glyphs), width - 2, glyphs.cut)
   local room = width - text.width(right) - 3
   local left = room >= 4 and text.cut(name_of(session), room, glyphs.cut) or ''
-  return ' ' .. text.fill(left, width - text.width(right) - 2) .. right
+  return ' ' .. text.fill(left, width - text.width(right) - 2), right, grade
 end
 
 local FILTERS = {
@@ -142,31 +166,45 @@ local function company(session)
   return table.concat(others, ', ')
 end
 
+--- What is shown of how much, or what keeps it from being shown.
+---@param session pisession.Session
+---@param rows integer
+---@return string
+local function shown_words(session, rows)
+  local info = session.info
+  local entries, problems = info.entryCount or 0, #(info.problems or {})
+  if session.search then
+    return ('%d of %d'):format(session.search.at, #session.search.hits)
+  elseif session.filter == 'labeled-only' and rows == 1 then
+    return ('No labelled rows, %d entries hidden; F shows others.'):format(entries)
+  end
+  local wrong = problems > 0
+      and (' · %d %s, !'):format(problems, problems == 1 and 'problem' or 'problems')
+    or ''
+  return ('%s · %d rows of %d entries%s'):format(FILTERS[session.filter], rows, entries, wrong)
+end
+
 --- The line below: filter and counts, model and company.
 ---@param session pisession.Session
 ---@param rows integer
 ---@param width integer
 ---@return string
 function M.bottom(session, rows, width)
-  local left = ('%s · %d rows of %d entries'):format(FILTERS[session.filter], rows, session.info.entryCount or 0)
-  if session.search then
-    left = ('%d of %d'):format(session.search.at, #session.search.hits)
+  if not session.info.entryCount then
+    return ''
   end
-  local parts = {}
+  local left, parts = shown_words(session, rows), {}
   local model = session.size and session.size.model
-  if model then
-    parts[1] = (model:gsub('^[^/]*/', ''))
-  end
+  parts[1] = model and text.clean((model:gsub('^[^/]*/', ''))) or nil
   local with = company(session)
   if with ~= '' then
     parts[#parts + 1] = with
   end
   local right = table.concat(parts, ' · ')
-  local room = width - text.width(left) - 2
-  if text.width(right) > room then
-    right = ''
+  if text.width(right) > width - text.width(left) - 3 then
+    return ' ' .. left
   end
-  return ' ' .. text.fill(left, math.max(width - 2 - text.width(right), text.width(left))) .. right
+  return ' ' .. text.fill(left, width - 2 - text.width(right)) .. right
 end
 
 --- The same in a few cells, for a status line.
@@ -178,7 +216,9 @@ function M.component(size, glyphs, state)
   if not size then
     return ''
   elseif state.offline then
-    return ('pi (%s)'):format(size.percent and text.percent(size.percent) or text.tokens(size.tokens))
+    return ('pi (%s)'):format(
+      size.percent and text.percent(size.percent) or text.tokens(size.tokens)
+    )
   elseif state.operation then
     return 'pi ' .. M.operation(state.operation)
   end

@@ -27,7 +27,10 @@ function M.check_program(health, config)
     if stat and stat.type == 'socket' then
       health.ok('The option socket names a socket.')
     else
-      health.error('No daemon listens at the socket named by the option.', 'pisessiond serve --socket PATH')
+      health.error(
+        'No daemon listens at the socket named by the option.',
+        'pisessiond serve --socket PATH'
+      )
     end
     return
   end
@@ -45,7 +48,10 @@ end
 function M.check_glyphs(health, config)
   local glyphs = require('pisession.glyphs')
   if config.icons ~= 'ascii' and glyphs.choose(config.icons) == glyphs.ascii then
-    health.warn('Signs are two cells wide here (ambiwidth), so rows are painted in ASCII.', 'set ambiwidth=single')
+    health.warn(
+      'Signs are two cells wide here (ambiwidth), so rows are painted in ASCII.',
+      'set ambiwidth=single'
+    )
   else
     health.ok('Signs: ' .. config.icons)
   end

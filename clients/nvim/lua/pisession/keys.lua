@@ -13,7 +13,12 @@ M.table = {
   { keys = { '<CR>' }, act = 'enter', what = 'navigate (where, then how)', group = 'Going' },
   { keys = { 'u' }, act = 'undo', what = 'undo my last act', group = 'Acting' },
   { keys = { 'gl' }, act = 'go_to_leaf', what = 'to the leaf', group = 'Going' },
-  { keys = { 'gp' }, act = 'go_to_branch_point', what = 'to the branch point above', group = 'Going' },
+  {
+    keys = { 'gp' },
+    act = 'go_to_branch_point',
+    what = 'to the branch point above',
+    group = 'Going',
+  },
   { keys = { 'p' }, act = 'preview', what = 'preview', group = 'Looking' },
   { keys = { 'P' }, act = 'toggle_preview', what = 'preview that follows', group = 'Looking' },
   { keys = { 'K' }, act = 'details', what = 'row details', group = 'Looking' },
@@ -81,10 +86,20 @@ function M.map(sidebar)
   for _, key in ipairs(M.table) do
     local plug = ('<Plug>(pisession-%s)'):format(key.act:gsub('_', '-'))
     for _, lhs in ipairs(chosen_keys(key, wished)) do
-      vim.keymap.set('n', lhs, plug, { buffer = sidebar.buffer, desc = 'pisession: ' .. key.what, remap = true })
+      vim.keymap.set(
+        'n',
+        lhs,
+        plug,
+        { buffer = sidebar.buffer, desc = 'pisession: ' .. key.what, remap = true }
+      )
     end
   end
-  vim.keymap.set('n', '<2-LeftMouse>', '<Plug>(pisession-preview)', { buffer = sidebar.buffer, remap = true })
+  vim.keymap.set(
+    'n',
+    '<2-LeftMouse>',
+    '<Plug>(pisession-preview)',
+    { buffer = sidebar.buffer, remap = true }
+  )
 end
 
 --- The lines of the help: keys by group, then what the signs mean.

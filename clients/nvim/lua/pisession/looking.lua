@@ -42,7 +42,11 @@ end
 function M.preview(sidebar, row)
   if not row or not row.entry then
     return
-  elseif sidebar.preview and sidebar.previewed == row.id and vim.api.nvim_win_is_valid(sidebar.preview) then
+  elseif
+    sidebar.preview
+    and sidebar.previewed == row.id
+    and vim.api.nvim_win_is_valid(sidebar.preview)
+  then
     return close_preview(sidebar)
   end
   sidebar.previewed = row.id
@@ -93,10 +97,19 @@ local function detail_lines(row, window)
     row.entry and ('entry ' .. row.entry) or ''
   )
   local own = row.tokens and (', +' .. text.tokens(row.tokens)) or ''
-  lines[#lines + 1] = (' %d %s%s'):format(row.entries, row.entries == 1 and 'entry' or 'entries', own)
+  lines[#lines + 1] = (' %d %s%s'):format(
+    row.entries,
+    row.entries == 1 and 'entry' or 'entries',
+    own
+  )
   if row.size then
-    local of = window and (' of %s, %s'):format(text.tokens(window), text.percent(row.size.percent)) or ''
-    lines[#lines + 1] = (' context %s%s, %s'):format(text.tokens(row.size.tokens), of, row.size.source)
+    local of = window and (' of %s, %s'):format(text.tokens(window), text.percent(row.size.percent))
+      or ''
+    lines[#lines + 1] = (' context %s%s, %s'):format(
+      text.tokens(row.size.tokens),
+      of,
+      row.size.source
+    )
   end
   local states = {}
   for _, flag in ipairs(row.flags) do
@@ -119,14 +132,21 @@ end
 
 function M.details(sidebar, row)
   if row then
-    float.open(detail_lines(row, sidebar.session.size and sidebar.session.size.window), { enter = true })
+    float.open(
+      detail_lines(row, sidebar.session.size and sidebar.session.size.window),
+      { enter = true }
+    )
   end
 end
 
 function M.where(sidebar, row)
   row = row or (sidebar.view:line_of('here') and sidebar.view:row_at(sidebar.view:line_of('here')))
   if row then
-    vim.api.nvim_echo({ { require('pisession.words').speak(row, sidebar:is_open_id(row.id)) } }, true, {})
+    vim.api.nvim_echo(
+      { { require('pisession.words').speak(row, sidebar:is_open_id(row.id)) } },
+      true,
+      {}
+    )
   end
 end
 
@@ -158,7 +178,13 @@ function M.context_lines(size, totals)
   local source = size.source .. (size.source == 'measured' and at and (' ' .. at) or '')
   local due = size.dueAt and ('   automatic compaction at ' .. text.tokens(size.dueAt)) or ''
   local bar = header.bar(size, 9, glyphs, true)
-  lines[2] = (' %s%s%s   %s%s'):format(bar ~= '' and bar .. ' ' or '', text.tokens(size.tokens), percent, source, due)
+  lines[2] = (' %s%s%s   %s%s'):format(
+    bar ~= '' and bar .. ' ' or '',
+    text.tokens(size.tokens),
+    percent,
+    source,
+    due
+  )
   if size.parts then
     local known = vim.deepcopy(PARTS)
     table.sort(known, function(a, b)
@@ -167,7 +193,11 @@ function M.context_lines(size, totals)
     for _, part in ipairs(known) do
       local tokens = size.parts[part[1]] or 0
       if tokens > 0 then
-        lines[#lines + 1] = ('   %-14s %6s %4s'):format(part[2], text.tokens(tokens), share(tokens, size.tokens))
+        lines[#lines + 1] = ('   %-14s %6s %4s'):format(
+          part[2],
+          text.tokens(tokens),
+          share(tokens, size.tokens)
+        )
       end
     end
     local rest = size.unexplained or 0
@@ -225,22 +255,14 @@ function M.context(sidebar)
           end
         end
       end
-      local function reveal(entry, found)
-        sidebar.session:reveal(entry, function(id)
-          sidebar:redraw()
-          if id and sidebar:go_to(id) and found then
-            found(sidebar:row())
-          end
-        end)
-      end
       window = float.open(lines, {
         title = 'Context at the leaf',
         stay = {
           ['<CR>'] = of_line(function(entry)
-            reveal(entry)
+            sidebar:reveal(entry)
           end),
           x = of_line(function(entry)
-            reveal(entry, function(row)
+            sidebar:reveal(entry, function(row)
               require('pisession.omitting').toggle(sidebar, row)
             end)
           end),
@@ -284,7 +306,16 @@ function M.help()
   local lines = require('pisession.keys').help()
   local glyphs = require('pisession.glyphs').choose(require('pisession.config').get().icons)
   lines[#lines + 1] = ' Signs'
-  for _, kind in ipairs({ 'user', 'answer', 'work', 'step', 'bash', 'note', 'compaction', 'branchSummary' }) do
+  for _, kind in ipairs({
+    'user',
+    'answer',
+    'work',
+    'step',
+    'bash',
+    'note',
+    'compaction',
+    'branchSummary',
+  }) do
     lines[#lines + 1] = ('   %s  %s'):format(glyphs.roles[kind], LEGEND[kind])
   end
   for _, mark in ipairs({

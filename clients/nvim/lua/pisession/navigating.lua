@@ -76,11 +76,14 @@ local function went(sidebar, from, target, answer)
     require('pisession.prompting').open(sidebar, answer.editorText)
     vim.api.nvim_set_current_win(sidebar.window)
   end
-  acts.remember(sidebar, answer, 'session/navigate', { target = from or vim.NIL, exact = true }, 'Back where you were.')
-  sidebar.session:reveal('here', function()
-    sidebar:redraw()
-    sidebar:go_to('here')
-  end)
+  acts.remember(
+    sidebar,
+    answer,
+    'session/navigate',
+    { target = from or vim.NIL, exact = true },
+    'Back where you were.'
+  )
+  sidebar:reveal('here')
   sidebar:say(('Moved to %s, u undoes.'):format(target))
 end
 
@@ -89,7 +92,11 @@ end
 ---@param extra table?
 function M.go(sidebar, row, extra)
   local from = sidebar.session.info.leaf
-  local params = vim.tbl_extend('force', { target = row.entry or vim.NIL, baseLeaf = from or vim.NIL }, extra or {})
+  local params = vim.tbl_extend(
+    'force',
+    { target = row.entry or vim.NIL, baseLeaf = from or vim.NIL },
+    extra or {}
+  )
   acts.ask(sidebar, 'session/navigate', params, function(answer)
     went(sidebar, from, text.cut(text.clean(row.title), 40, '…'), answer)
   end)
@@ -115,7 +122,10 @@ function M.navigate(sidebar, row)
   acts.ask(sidebar, 'session/navigate', { target = row.entry, dryRun = true }, function(answer)
     local lines = M.lines(row, answer.preview)
     local clock = text.clock(row.time)
-    local title = ('Navigate to  %s %s'):format(text.cut(text.clean(row.title), 50, '…'), clock or '')
+    local title = ('Navigate to  %s %s'):format(
+      text.cut(text.clean(row.title), 50, '…'),
+      clock or ''
+    )
     local function go(extra)
       return function()
         M.go(sidebar, row, extra)

@@ -7,7 +7,10 @@ local M = {}
 local NOTE = 'This result was taken out of the context.'
 
 local function entries_of(row)
-  return row.kind ~= 'summarised' and row.kind ~= 'alternative' and row.kind ~= 'group' and row.kind ~= 'ahead'
+  return row.kind ~= 'summarised'
+    and row.kind ~= 'alternative'
+    and row.kind ~= 'group'
+    and row.kind ~= 'ahead'
 end
 
 --- What stands in place of an entry: nothing, or for a result a note, so that its call keeps one.
@@ -45,7 +48,13 @@ local function edit_all(sidebar, edits, at, before)
     if #edits == 1 then
       local back = edit.replacement == 'restore' and vim.NIL or 'restore'
       local params = { target = edit.target, replacement = back }
-      require('pisession.acts').remember(sidebar, answer, 'session/editContext', params, 'It is as before.')
+      require('pisession.acts').remember(
+        sidebar,
+        answer,
+        'session/editContext',
+        params,
+        'It is as before.'
+      )
     end
     edit_all(sidebar, edits, at + 1, before)
   end)
@@ -83,7 +92,12 @@ function M.toggle(sidebar, row)
   end
   -- Of work, all its results.
   sidebar.session:ask_rows(
-    { session = sidebar.session.handle, level = row.id, count = 1000, filter = sidebar.session.filter },
+    {
+      session = sidebar.session.handle,
+      level = row.id,
+      count = 1000,
+      filter = sidebar.session.filter,
+    },
     function(page)
       local ids = {}
       for _, inner in ipairs(page.rows) do

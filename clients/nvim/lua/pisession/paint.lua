@@ -25,7 +25,7 @@ local WITH_TIME, WITH_TOKENS, WITH_PERCENT, WITH_TEXT = 56, 40, 24, 12
 ---@field today string?
 ---@field size 'context'|'own'|'off'|nil
 ---@field is_open fun(id: string): boolean
----@field new table<string, boolean>? rows that another client has added
+---@field new table<string, boolean>? entries that another client or program has added
 ---@field marked string? the row marked for a comparison
 
 local function has(row, flag)
@@ -91,7 +91,8 @@ local function left_of(row, by_id, options)
     return { { glyphs.leaf .. ' ', 'PisessionLeaf' } }
   end
   local spine = has(row, 'ahead') and glyphs.ahead or glyphs.active
-  local fold = row.fold == 'none' and ' ' or (options.is_open(row.id) and glyphs.open or glyphs.closed)
+  local fold = row.fold == 'none' and ' '
+    or (options.is_open(row.id) and glyphs.open or glyphs.closed)
   if BRANCHES[row.kind] then
     return { { branch_guides(row, by_id, glyphs, spine) .. fold .. ' ', 'PisessionSpine' } }
   end
@@ -126,7 +127,7 @@ function M.marks(row, options)
   if #row.forks > 0 then
     signs[#signs + 1] = glyphs.forks .. #row.forks
   end
-  if options.new and options.new[row.id] then
+  if options.new and row.last and row.kind ~= 'here' and options.new[row.last] then
     signs[#signs + 1] = 'new'
   end
   if options.marked == row.id then
@@ -190,7 +191,11 @@ local function tiny(row, pieces, options)
   if #percent >= options.width - text.width(left) then
     percent = ''
   end
-  return { left = { { left, 'PisessionSpine' } }, right = percent, grade = row.size and row.size.grade or 'ok' }
+  return {
+    left = { { left, 'PisessionSpine' } },
+    right = percent,
+    grade = row.size and row.size.grade or 'ok',
+  }
 end
 
 local function used_by(pieces)
@@ -214,33 +219,70 @@ local function text_group(row)
   return row.kind == 'user' and 'PisessionUser' or ROLE_GROUPS[row.kind] or 'PisessionText'
 end
 
-local function paint(row, by_id, clock, options)
+--- A row too narrow for text between its columns keeps the text and the end of the columns.
+local function fitting(right, room)
+  local over = MIN_TEXT - room
+  return over < text.width(right) and vim.fn.strcharpart(right, over) or ''
+end
+
+--- One painted row.
+---@param row pisession.Row
+---@param by_id table<string, pisession.Row> the rows shown, for the guides
+---@param clock string what stands in the column of times
+---@param options pisession.PaintOptions
+---@return pisession.Painted
+function M.row(row, by_id, clock, options)
   local glyphs = options.glyphs
   local pieces = left_of(row, by_id, options)
   if options.width < WITH_TEXT then
     return tiny(row, pieces, options)
   end
   local right = right_of(row, clock, options)
-  local used = used_by(pieces)
-  local room = options.width - used - text.width(right)
+  local rest = options.width - used_by(pieces)
+  local room = rest - text.width(right)
   if room < MIN_TEXT then
-    local over = MIN_TEXT - room
-    local width = text.width(right)
-    right = width > over and vim.fn.strcharpart(right, over) or ''
-    room = options.width - used - text.width(right)
+    right = fitting(right, room)
+    room = math.max(rest - text.width(right), 0)
   end
-  room = math.max(room, 0)
   local label = row.label and ('[%s] '):format(text.clean(row.label)) or ''
   label = text.cut(label, room, glyphs.cut)
   if label ~= '' then
     pieces[#pieces + 1] = { label, 'PisessionLabel' }
   end
-  pieces[#pieces + 1] = { text.cut(title_of(row, glyphs), room - text.width(label), glyphs.cut), text_group(row) }
+  pieces[#pieces + 1] =
+    { text.cut(title_of(row, glyphs), room - text.width(label), glyphs.cut), text_group(row) }
   return { left = pieces, right = right, grade = row.size and row.size.grade or 'ok' }
 end
 
+---@class pisession.Clock
+---@field clock string?
+---@field date string?
+---@field day string?
+
+--- What stands in the column of times of a row behind one of some day.
+---@param row pisession.Row
+---@param read pisession.Clock
+---@param day string?
+---@return string
+function M.clock(row, read, day)
+  if row.kind == 'work' and row.duration then
+    return text.duration(row.duration)
+  elseif not read.clock or row.kind == 'here' then
+    return ''
+  end
+  return read.day == day and read.clock or read.date --[[@as string]]
+end
+
+--- The time of a row, read once.
+---@param row pisession.Row
+---@return pisession.Clock
+function M.read_clock(row)
+  local clock, date, day = text.clock(row.time)
+  return { clock = clock, date = date, day = day }
+end
+
 --- The painted lines of rows that stand in the order of the screen.
----@param rows table[]
+---@param rows pisession.Row[]
 ---@param options pisession.PaintOptions
 ---@return pisession.Painted[]
 function M.rows(rows, options)
@@ -249,15 +291,9 @@ function M.rows(rows, options)
     by_id[row.id] = row
   end
   for at, row in ipairs(rows) do
-    local clock, date, own_day = text.clock(row.time)
-    local shown = ''
-    if row.kind == 'work' and row.duration then
-      shown = text.duration(row.duration)
-    elseif clock and row.kind ~= 'here' then
-      shown = own_day == day and clock or date --[[@as string]]
-    end
-    day = own_day or day
-    painted[at] = paint(row, by_id, shown, options)
+    local read = M.read_clock(row)
+    painted[at] = M.row(row, by_id, M.clock(row, read, day), options)
+    day = read.day or day
   end
   return painted
 end
@@ -272,7 +308,8 @@ function M.flat(line, width)
     parts[#parts + 1] = piece[1]
   end
   local left = table.concat(parts)
-  local filled = line.right == '' and left or text.fill(left, width - text.width(line.right)) .. line.right
+  local filled = line.right == '' and left
+    or text.fill(left, width - text.width(line.right)) .. line.right
   return (filled:gsub('%s+$', ''))
 end
 

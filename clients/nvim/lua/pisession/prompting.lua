@@ -52,7 +52,8 @@ local function show(sidebar, buffer)
   if window ~= -1 then
     return vim.api.nvim_set_current_win(window)
   end
-  local target = vim.api.nvim_open_win(buffer, true, { split = 'below', win = sidebar.window, height = 8 })
+  local target =
+    vim.api.nvim_open_win(buffer, true, { split = 'below', win = sidebar.window, height = 8 })
   vim.wo[target].winbar = ' Prompt: :w appends it, :q! drops it'
 end
 
@@ -72,12 +73,16 @@ function M.open(sidebar, body)
     vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
     return show(sidebar, buffer)
   end
-  vim.ui.select({ 'Keep my draft', 'Replace it' }, { prompt = 'There is a draft in the prompt.' }, function(choice)
-    if choice == 'Replace it' then
-      vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
+  vim.ui.select(
+    { 'Keep my draft', 'Replace it' },
+    { prompt = 'There is a draft in the prompt.' },
+    function(choice)
+      if choice == 'Replace it' then
+        vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
+      end
+      show(sidebar, buffer)
     end
-    show(sidebar, buffer)
-  end)
+  )
 end
 
 return M

@@ -8,7 +8,8 @@ local SENTENCES = {
     return 'The leaf has moved in the meantime; gl shows where, then try again.'
   end,
   Busy = function(err)
-    local what = { compact = 'compacting', summarise = 'summarizing', fork = 'forking', navigate = 'moving' }
+    local what =
+      { compact = 'compacting', summarise = 'summarizing', fork = 'forking', navigate = 'moving' }
     local doing = what[err.data.operation] or err.data.operation or 'busy'
     return ('%s is %s; wait, or <C-c> cancels it.'):format(err.data.client or 'Somebody', doing)
   end,

@@ -53,9 +53,12 @@ function M.answer(method, handler)
   answers[method] = handler
 end
 
-local function tell_state()
-  for listener in pairs(listeners) do
-    listener.state()
+--- Calls all who listen now; whoever is told may begin or cease to listen.
+local function tell(what, ...)
+  for _, listener in ipairs(vim.tbl_keys(listeners)) do
+    if listeners[listener] then
+      listener[what](...)
+    end
   end
 end
 
@@ -64,7 +67,7 @@ local function set_state(state)
   if state == 'ready' then
     connection.since, connection.next_try, connection.problem = nil, nil, nil
   end
-  tell_state()
+  tell('state')
 end
 
 local function stop_timer()
@@ -113,9 +116,7 @@ local function failed(problem)
 end
 
 local function on_notification(method, params)
-  for listener in pairs(listeners) do
-    listener.notification(method, params)
-  end
+  tell('notification', method, params)
 end
 
 local function on_request(method, params)
@@ -180,7 +181,8 @@ local function begin(make)
     on_exit = vim.schedule_wrap(function()
       if mine == generation then
         failed(
-          connection.state == 'connecting' and 'pisessiond could not be reached; :checkhealth pisession tells more.'
+          connection.state == 'connecting'
+              and 'pisessiond could not be reached; :checkhealth pisession tells more.'
             or nil
         )
       end
@@ -228,7 +230,9 @@ start = function()
     end, function()
       if mine == generation then
         failed(
-          ('No daemon listens at %s; start it with pisessiond serve --socket.'):format(vim.fn.fnamemodify(path, ':~'))
+          ('No daemon listens at %s; start it with pisessiond serve --socket.'):format(
+            vim.fn.fnamemodify(path, ':~')
+          )
         )
       end
     end)
@@ -236,7 +240,8 @@ start = function()
   end
   if vim.fn.executable(config.cmd[1]) ~= 1 then
     return failed(
-      config.cmd[1] == 'pisessiond' and 'pisessiond is not installed; :checkhealth pisession says how to get it.'
+      config.cmd[1] == 'pisessiond'
+          and 'pisessiond is not installed; :checkhealth pisession says how to get it.'
         or ('%s is no program; look at the option cmd.'):format(config.cmd[1])
     )
   end
@@ -296,7 +301,11 @@ local function error_of(err)
     return nil
   end
   local data = type(err.data) == 'table' and err.data or {}
-  return { kind = data.kind or 'InternalError', message = err.message or 'The request failed.', data = data }
+  return {
+    kind = data.kind or 'InternalError',
+    message = err.message or 'The request failed.',
+    data = data,
+  }
 end
 
 --- Asks the daemon; the callback is called once, whatever happens.
@@ -327,16 +336,21 @@ function M.request(method, params, callback)
       end
     end
     M.listen(lost)
-    local _, sent = client.request(method, next(params) == nil and vim.empty_dict() or params, function(err, result)
-      M.unlisten(lost)
-      done(error_of(err), result)
-    end, function()
-      M.unlisten(lost)
-      -- Neovim passes a cancelled request's answer to nobody (0.11, `Client:handle_body`).
-      vim.schedule(function()
-        done({ kind = 'Cancelled', message = 'It was cancelled; nothing was changed.', data = {} })
-      end)
-    end)
+    local _, sent = client.request(
+      method,
+      next(params) == nil and vim.empty_dict() or params,
+      function(err, result)
+        M.unlisten(lost)
+        done(error_of(err), result)
+      end,
+      function()
+        M.unlisten(lost)
+        -- Neovim passes a cancelled request's answer to nobody (0.11, `Client:handle_body`).
+        vim.schedule(function()
+          done({ kind = 'Cancelled', message = 'It was cancelled; nothing was changed.', data = {} })
+        end)
+      end
+    )
     id = sent
     if not sent then
       M.unlisten(lost)

@@ -54,7 +54,8 @@ function M.lines(listed, current, width)
   local lines = {}
   for at, one in ipairs(listed) do
     local sign = one.session == current and '●' or '○'
-    local lineage = one.depth > 0 and ((' │'):rep(one.depth - 1) .. ' ├ ⑂ ') or (' ' .. sign .. ' ')
+    local lineage = one.depth > 0 and ((' │'):rep(one.depth - 1) .. ' ├ ⑂ ')
+      or (' ' .. sign .. ' ')
     local right = words_of(one)
     local room = width - text.width(lineage) - text.width(right) - 2
     lines[at] = lineage
@@ -84,7 +85,9 @@ local function show(sidebar, answer, cwd)
         local one = listed[vim.api.nvim_win_get_cursor(window)[1]]
         if one then
           vim.api.nvim_win_close(window, true)
-          sidebar:switch(one.path and not one.unsaved and { path = one.path } or { session = one.session })
+          sidebar:switch(
+            one.path and not one.unsaved and { path = one.path } or { session = one.session }
+          )
         end
       end,
     },
@@ -132,7 +135,9 @@ function M.continue_in_pi(sidebar)
   local info = sidebar.session.info
   local program = require('pisession.config').get().pi
   if info.unsaved or not info.path then
-    return sidebar:say('The session is not on disk yet; pi can go on with it after the first answer.')
+    return sidebar:say(
+      'The session is not on disk yet; pi can go on with it after the first answer.'
+    )
   elseif vim.fn.executable(program[1]) ~= 1 then
     return sidebar:say(('%s is not installed, or the option pi names another.'):format(program[1]))
   end
@@ -141,7 +146,10 @@ function M.continue_in_pi(sidebar)
     cwd = vim.fn.getcwd()
   end
   vim.cmd.tabnew()
-  vim.fn.jobstart(vim.list_extend(vim.deepcopy(program), { '--session', info.path }), { term = true, cwd = cwd })
+  vim.fn.jobstart(
+    vim.list_extend(vim.deepcopy(program), { '--session', info.path }),
+    { term = true, cwd = cwd }
+  )
   vim.cmd.startinsert()
 end
 

@@ -3,14 +3,17 @@
 local header = require('pisession.header')
 local model = require('pisession.model')
 local rpc = require('pisession.rpc')
+local states = require('pisession.states')
+local text = require('pisession.text')
 local view = require('pisession.view')
+local windows = require('pisession.window')
 
 local M = {}
 
 --- Milliseconds in which changes are joined.
 local JOIN = 50
---- Milliseconds before anything says that it takes a while.
-local CALM = 300
+--- Milliseconds a sentence stays before moving the cursor takes it away.
+local READ = 4000
 
 ---@class pisession.Sidebar
 ---@field tab integer
@@ -20,8 +23,11 @@ local CALM = 300
 ---@field view pisession.View
 ---@field size 'context'|'own'|'off'
 ---@field undo table[] my last acts, to be undone by acting again
----@field marked string?
+---@field marked string? the row marked for a comparison
+---@field marked_entry string?
 ---@field message string? said below the rows until the next key
+---@field follows boolean whether it goes along to newer sessions
+---@field is_gone boolean?
 local Sidebar = {}
 Sidebar.__index = Sidebar
 
@@ -38,45 +44,30 @@ function M.all()
   return vim.tbl_values(sidebars)
 end
 
-local function glyphs()
-  return require('pisession.glyphs').choose(require('pisession.config').get().icons)
+local function config()
+  return require('pisession.config').get()
 end
 
-local function set_options(window)
-  local options = {
-    number = false,
-    relativenumber = false,
-    signcolumn = 'no',
-    foldcolumn = '0',
-    foldenable = false,
-    wrap = false,
-    spell = false,
-    list = false,
-    cursorline = true,
-    winfixwidth = true,
-    statuscolumn = '',
-    colorcolumn = '',
-  }
-  for name, value in pairs(options) do
-    vim.api.nvim_set_option_value(name, value, { win = window, scope = 'local' })
-  end
+---@return pisession.Glyphs
+local function glyphs()
+  return require('pisession.glyphs').choose(config().icons)
 end
 
 local function make_buffer()
   local buffer = vim.api.nvim_create_buf(false, true)
-  local options =
-    { buftype = 'nofile', bufhidden = 'hide', swapfile = false, filetype = 'pisession', modifiable = false }
-  for name, value in pairs(options) do
-    vim.bo[buffer][name] = value
-  end
+  pcall(vim.api.nvim_buf_set_name, buffer, ('pisession://%d'):format(buffer))
+  vim.bo[buffer].bufhidden = 'hide'
+  vim.bo[buffer].swapfile = false
+  vim.bo[buffer].modifiable = false
+  vim.bo[buffer].undolevels = -1
+  vim.bo[buffer].filetype = 'pisession'
   return buffer
 end
 
 ---@param wish table? what to show; nil: the newest session of the folder
 ---@return pisession.Sidebar
 function M.open(wish)
-  local tab = vim.api.nvim_get_current_tabpage()
-  local known = sidebars[tab]
+  local known = M.current()
   if known then
     known:show_window()
     if wish then
@@ -85,81 +76,98 @@ function M.open(wish)
     return known
   end
   require('pisession.highlights').define()
-  local config = require('pisession.config').get()
-  local self = setmetatable({ tab = tab, size = config.size, undo = {}, is_dirty = true }, Sidebar)
-  sidebars[tab] = self
+  local tab = vim.api.nvim_get_current_tabpage()
+  local self =
+    setmetatable({ tab = tab, size = config().size, undo = {}, is_dirty = true }, Sidebar)
   self.buffer = make_buffer()
-  pcall(vim.api.nvim_buf_set_name, self.buffer, ('pisession://%d'):format(self.buffer))
   self.view = view.new(self.buffer)
-  self.follows = wish == nil and config.follow_newest
+  self.follows = wish == nil and config().follow_newest
+  sidebars[tab] = self
   self:watch_buffer()
+  require('pisession.keys').map(self)
   self:show_window()
   self:attach(wish or { latest = { cwd = vim.fn.getcwd() } })
-  require('pisession.keys').map(self)
   return self
 end
 
+---@param wish table
 function Sidebar:attach(wish)
   self.opened_at = vim.uv.now()
-  self.session = model.open(
-    wish,
-    self.session and self.session.filter or require('pisession.config').get().filter,
-    function(what, detail)
-      self:changed(what, detail or {})
-    end
-  )
+  local filter = self.session and self.session.filter or config().filter
+  self.session = model.open(wish, filter, function(what, detail)
+    self:changed(what, detail or {})
+  end)
   require('pisession.follow').attach(self)
-  vim.defer_fn(function()
-    self:redraw()
-  end, CALM)
+  for _, after in ipairs({ states.CALM, states.LONG }) do
+    vim.defer_fn(function()
+      self:redraw_soon()
+    end, after)
+  end
 end
 
---- Shows another session in this window.
-function Sidebar:switch(wish)
+--- Shows another session in this window. Who has chosen one stays with it.
+---@param wish table
+---@param is_newest boolean? it is what is followed, or was just made
+function Sidebar:switch(wish, is_newest)
   local old = self.session
-  self.undo, self.marked, self.message = {}, nil, nil
+  self.follows = self.follows and is_newest or false
+  self.undo, self.marked, self.marked_entry, self.message = {}, nil, nil, nil
   self.view:forget()
   self:attach(wish)
   old:close()
 end
 
 function Sidebar:watch_buffer()
-  vim.api.nvim_create_autocmd('BufWipeout', {
-    group = group,
-    buffer = self.buffer,
-    callback = function()
-      self:dispose()
-    end,
-  })
-  vim.api.nvim_create_autocmd('BufWinEnter', {
-    group = group,
-    buffer = self.buffer,
-    callback = function()
+  local function on(event, callback)
+    vim.api.nvim_create_autocmd(event, { group = group, buffer = self.buffer, callback = callback })
+  end
+  on({ 'BufUnload', 'BufWipeout' }, function()
+    self:dispose()
+  end)
+  on('BufWinEnter', function()
+    self:redraw_soon()
+  end)
+  on('CursorMoved', function()
+    if self.message and vim.uv.now() - self.said_at > READ then
+      self.message = nil
       self:redraw_soon()
-    end,
-  })
+    end
+  end)
+end
+
+--- The window of this tab page that shows the sidebar, if any.
+---@return integer?
+function Sidebar:find_window()
+  for _, window in
+    ipairs(
+      vim.api.nvim_tabpage_is_valid(self.tab) and vim.api.nvim_tabpage_list_wins(self.tab) or {}
+    )
+  do
+    if vim.api.nvim_win_get_buf(window) == self.buffer then
+      return window
+    end
+  end
 end
 
 function Sidebar:show_window()
-  if self.window and vim.api.nvim_win_is_valid(self.window) then
+  self.window = self:find_window()
+  if self.window then
     return vim.api.nvim_set_current_win(self.window)
   end
-  local config = require('pisession.config').get()
-  self.window = vim.api.nvim_open_win(self.buffer, true, { split = config.side, width = config.width, win = -1 })
-  set_options(self.window)
+  self.window = windows.open(self.buffer, config().side, config().width)
   self.view:forget()
   self:redraw_soon()
 end
 
 --- Closes the window; the session stays open for a quick return.
 function Sidebar:hide()
-  local window = self.window
+  local window = self:find_window()
   self.window = nil
-  if not window or not vim.api.nvim_win_is_valid(window) then
+  if not window then
     return
-  end
-  if #vim.api.nvim_list_wins() == 1 then
-    vim.cmd.enew()
+  elseif #vim.api.nvim_tabpage_list_wins(self.tab) == 1 then
+    -- The last window of a tab page cannot be closed without closing that.
+    vim.api.nvim_win_set_buf(window, vim.api.nvim_create_buf(true, false))
   else
     vim.api.nvim_win_close(window, true)
   end
@@ -175,23 +183,30 @@ function Sidebar:dispose()
   if self.session then
     self.session:close()
   end
+  vim.schedule(function()
+    if vim.api.nvim_buf_is_valid(self.buffer) then
+      vim.api.nvim_buf_delete(self.buffer, { force = true })
+    end
+  end)
 end
 
+---@return boolean
 function Sidebar:is_visible()
+  if self.is_gone or self.tab ~= vim.api.nvim_get_current_tabpage() then
+    return false
+  end
+  self.window = self:find_window()
   return self.window ~= nil
-    and vim.api.nvim_win_is_valid(self.window)
-    and vim.api.nvim_win_get_buf(self.window) == self.buffer
-    and vim.api.nvim_win_get_tabpage(self.window) == vim.api.nvim_get_current_tabpage()
 end
 
+---@param what 'rows'|'header'|'reset'
+---@param detail table
 function Sidebar:changed(what, detail)
-  if self.is_gone then
+  if self.is_gone or not self.session then
     return
   end
-  require('pisession.follow').changed(self, what, detail)
-  vim.schedule(function()
-    vim.api.nvim_exec_autocmds('User', { pattern = 'PisessionChanged', modeline = false })
-  end)
+  require('pisession.follow').changed(self, detail)
+  require('pisession.status').tell()
   if what == 'reset' then
     self:redraw()
   else
@@ -213,126 +228,56 @@ function Sidebar:redraw_soon()
   end, JOIN)
 end
 
---- What stands in place of rows, if anything.
----@return string[]?
-function Sidebar:sentences()
-  local session, connection = self.session, rpc.connection
-  if #session:rows() > 0 then
-    return nil
-  elseif session.problem and session.problem.kind == 'SessionNotFound' then
-    return { 'No pi session in this folder yet.', 'They appear when pi runs here.', '', 'n  new    -  all sessions' }
-  elseif session.problem then
-    return { session.problem.message, '', '!  look at it    -  all sessions' }
-  elseif connection.state == 'offline' then
-    return { connection.problem or 'The connection was lost.' }
-  elseif connection.state == 'connecting' or not session.handle then
-    local waits = vim.uv.now() - (self.opened_at or 0)
-    return { waits < CALM and '' or 'Starting pisessiond…' }
-  end
-  local hidden = session.info.entryCount or 0
-  if session.filter == 'labeled-only' then
-    return { ('No labelled rows, %d entries hidden.'):format(hidden), '', 'F  another filter' }
-  end
-  return { ('Nothing to show, %d entries hidden.'):format(hidden), '', 'F  another filter' }
+---@param signs pisession.Glyphs
+---@param width integer
+---@return pisession.PaintOptions
+function Sidebar:paint_options(signs, width)
+  return {
+    width = width,
+    glyphs = signs,
+    today = os.date('%Y-%m-%d') --[[@as string]],
+    size = self.size,
+    new = self.session.new,
+    marked = self.marked,
+    is_open = function(id)
+      return self:is_open_id(id)
+    end,
+  }
 end
 
-local function anchor_of(self)
-  if not self:is_visible() then
-    return nil
-  end
-  return vim.api.nvim_win_call(self.window, function()
-    local line = vim.fn.line('.')
-    return { line = line, id = self.view.ids[line], view = vim.fn.winsaveview() }
-  end)
-end
-
---- The line a row went to; of a row that is no more, that of its nearest ancestor.
-function Sidebar:line_after(id)
-  local line = self.view:line_of(id)
-  local level = not line and self.levels_before and self.levels_before[id]
-  while not line and level do
-    line = self.view:line_of(level)
-    level = self.levels_before[level]
-  end
-  return line
-end
-
-function Sidebar:restore(anchor)
-  if not anchor or not anchor.id then
-    return
-  end
-  local line = self:line_after(anchor.id)
-  if not line or line == anchor.line then
-    return
-  end
-  vim.api.nvim_win_call(self.window, function()
-    local saved = anchor.view
-    saved.lnum = line
-    saved.topline = math.max(saved.topline + line - anchor.line, 1)
-    vim.fn.winrestview(saved)
-  end)
-end
-
+--- Paints what has changed; nothing while the sidebar is hidden.
 function Sidebar:redraw()
-  if self.is_gone or not vim.api.nvim_buf_is_valid(self.buffer) then
-    return
-  elseif not self:is_visible() then
-    self.is_dirty = true
+  self.is_dirty = true
+  if not self.session or not self:is_visible() then
     return
   end
   self.is_dirty = false
   local width = vim.api.nvim_win_get_width(self.window)
-  if width ~= self.width then
-    self.width = width
-    self.view:forget()
-  end
-  local signs = glyphs()
-  local rows = self.session:rows()
-  local anchor = anchor_of(self)
-  local sentences = self:sentences()
-  if sentences then
-    self.view:say(sentences)
+  local signs, rows = glyphs(), self.session:rows()
+  if #rows == 0 then
+    self.view:say(states.sentences(self))
   else
-    self.view:show(rows, {
-      width = width,
-      glyphs = signs,
-      today = os.date('%Y-%m-%d') --[[@as string]],
-      size = self.size,
-      new = self.session.new,
-      marked = self.marked,
-      is_open = function(id)
-        return self:is_open_id(id)
-      end,
-    })
-    self:restore(anchor)
-    self:go_to_leaf_once()
+    local anchor = windows.anchor(self.window, self.view)
+    self.view:show(rows, self:paint_options(signs, width))
+    windows.restore(self.window, self.view, anchor)
+    self:look_at_leaf_once()
+    require('pisession.follow').seen(self)
   end
-  self:remember_levels(rows)
   self:show_header(width, #rows, signs)
 end
 
+---@param id string
+---@return boolean
 function Sidebar:is_open_id(id)
-  local wished = self.session.folds[id]
-  return wished == true and self.session.levels[id] ~= nil
-end
-
-function Sidebar:remember_levels(rows)
-  local before = {}
-  for _, row in ipairs(rows) do
-    before[row.id] = row.level
-  end
-  self.levels_before = before
+  local row = self.view:line_of(id) and self.view:row_at(self.view:line_of(id))
+    or self.session:row(id)
+  return row ~= nil and self.session:is_open(row) and self.session.levels[id] ~= nil
 end
 
 --- A fresh window looks at the leaf.
-function Sidebar:go_to_leaf_once()
-  if self.has_looked == self.session then
-    return
-  end
-  self.has_looked = self.session
-  local line = self.view:line_of('here')
-  if line then
-    vim.api.nvim_win_set_cursor(self.window, { line, 0 })
+function Sidebar:look_at_leaf_once()
+  if self.has_looked ~= self.session and self:go_to('here') then
+    self.has_looked = self.session
   end
 end
 
@@ -340,23 +285,50 @@ local function escaped(line)
   return (line:gsub('%%', '%%%%'))
 end
 
+---@param width integer
+---@param count integer
+---@param signs pisession.Glyphs
 function Sidebar:show_header(width, count, signs)
-  local top = header.top(self.session, rpc.connection, width, signs)
+  local left, right, grade = header.top(self.session, rpc.connection, width, signs)
+  local looks = { warn = 'PisessionWarn', high = 'PisessionHigh' }
+  local top = ('%%#PisessionHeader#%s%%#%s#%s'):format(
+    escaped(left),
+    looks[grade] or 'PisessionHeader',
+    escaped(right)
+  )
   local bottom = self.message or header.bottom(self.session, count, width)
-  vim.api.nvim_set_option_value('winbar', '%#PisessionHeader#' .. escaped(top), { win = self.window, scope = 'local' })
-  local shown = escaped(require('pisession.text').cut(bottom, width, signs.cut))
-  vim.api.nvim_set_option_value('statusline', shown, { win = self.window, scope = 'local' })
+  windows.set(self.window, 'winbar', top)
+  windows.set(self.window, 'statusline', escaped(text.cut(bottom, width, signs.cut)))
+  self:count_down()
+end
+
+--- While there is no connection the header says when the next try comes.
+function Sidebar:count_down()
+  if rpc.connection.state ~= 'offline' or self.is_counting then
+    return
+  end
+  self.is_counting = true
+  vim.defer_fn(function()
+    self.is_counting = false
+    self:redraw_soon()
+  end, 1000)
 end
 
 --- Says one sentence where the counts stand, until the next key.
 ---@param sentence string
-function Sidebar:say(sentence)
-  self.message = ' ' .. require('pisession.text').clean(sentence)
+---@param is_quiet boolean? there alone: what others do is not worth an interruption
+function Sidebar:say(sentence, is_quiet)
+  local clean = text.clean(sentence)
+  self.message, self.said_at = ' ' .. clean, vim.uv.now()
   self:redraw_soon()
-  vim.api.nvim_echo({ { sentence } }, false, {})
+  if not is_quiet then
+    -- A longer one would ask for Enter.
+    vim.api.nvim_echo({ { text.cut(clean, vim.o.columns - 12, '…') } }, false, {})
+  end
 end
 
----@return table?
+--- The row under the cursor.
+---@return pisession.Row?
 function Sidebar:row()
   if not self:is_visible() then
     return nil
@@ -364,55 +336,69 @@ function Sidebar:row()
   return self.view:row_at(vim.api.nvim_win_get_cursor(self.window)[1])
 end
 
+--- Puts the cursor on a row; says whether it is there.
 ---@param id string
+---@return boolean
 function Sidebar:go_to(id)
   local line = self.view:line_of(id)
-  if line and self:is_visible() then
-    vim.api.nvim_win_set_cursor(self.window, { line, 0 })
+  if not line or not self:is_visible() then
+    return false
   end
-  return line ~= nil
+  windows.go_to(self.window, line)
+  return true
 end
 
-vim.api.nvim_create_autocmd('WinResized', {
-  group = group,
-  callback = function()
-    for _, sidebar in pairs(sidebars) do
-      if vim.tbl_contains(vim.v.event.windows or {}, sidebar.window) then
-        sidebar:redraw_soon()
-      end
+--- Opens the folds on the way to an entry, goes there, and says whether it has a row.
+---@param entry string or `here`
+---@param done fun(row: pisession.Row?)?
+function Sidebar:reveal(entry, done)
+  self.session:reveal(entry, function(id)
+    self:redraw()
+    local is_there = id ~= nil and self:go_to(id)
+    if done then
+      done(is_there and self:row() or nil)
     end
-  end,
-})
-vim.api.nvim_create_autocmd({ 'TabEnter', 'ColorScheme' }, {
-  group = group,
-  callback = function(event)
-    if event.event == 'ColorScheme' then
-      require('pisession.highlights').define()
-    end
-    local sidebar = M.current()
-    if sidebar and sidebar.is_dirty then
+  end)
+end
+
+local function on(event, callback)
+  vim.api.nvim_create_autocmd(event, { group = group, callback = callback })
+end
+
+on('WinResized', function()
+  for _, sidebar in pairs(sidebars) do
+    if vim.tbl_contains(vim.v.event.windows or {}, sidebar.window) then
       sidebar:redraw_soon()
     end
-  end,
-})
-vim.api.nvim_create_autocmd('TabClosed', {
-  group = group,
-  callback = function()
-    for tab, sidebar in pairs(sidebars) do
-      if not vim.api.nvim_tabpage_is_valid(tab) then
-        pcall(vim.api.nvim_buf_delete, sidebar.buffer, { force = true })
-        sidebar:dispose()
-      end
-    end
-  end,
-})
-vim.api.nvim_create_autocmd('VimLeavePre', {
-  group = group,
-  callback = function()
+  end
+end)
+on('TabEnter', function()
+  local sidebar = M.current()
+  if sidebar and sidebar.is_dirty then
+    sidebar:redraw_soon()
+  end
+end)
+on('ColorScheme', function()
+  require('pisession.highlights').define()
+end)
+on('OptionSet', function(event)
+  if event.match == 'ambiwidth' then
     for _, sidebar in pairs(sidebars) do
+      sidebar:redraw_soon()
+    end
+  end
+end)
+on('TabClosed', function()
+  for tab, sidebar in pairs(sidebars) do
+    if not vim.api.nvim_tabpage_is_valid(tab) then
       sidebar:dispose()
     end
-  end,
-})
+  end
+end)
+on('VimLeavePre', function()
+  for _, sidebar in pairs(sidebars) do
+    sidebar:dispose()
+  end
+end)
 
 return M

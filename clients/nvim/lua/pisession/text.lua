@@ -161,12 +161,15 @@ function M.epoch(iso)
     return nil
   end
   local sign, hours, minutes = rest:match('([+-])(%d%d):?(%d%d)$')
-  local offset = sign and (tonumber(hours) * 3600 + tonumber(minutes) * 60) * (sign == '-' and -1 or 1) or 0
+  local offset = sign
+      and (tonumber(hours) * 3600 + tonumber(minutes) * 60) * (sign == '-' and -1 or 1)
+    or 0
   local days = days_from_civil(tonumber(year), tonumber(month), tonumber(day))
   return days * 86400 + tonumber(hour) * 3600 + tonumber(minute) * 60 + tonumber(second) - offset
 end
 
-local MONTHS = { 'Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec' }
+local MONTHS =
+  { 'Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec' }
 
 --- `14:31` and `12Nov`, in the reader's zone, and the day to compare with others.
 ---@param iso string?

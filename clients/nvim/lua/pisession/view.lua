@@ -1,4 +1,4 @@
---- Painted lines into a buffer: only what changed is set, and the cursor stays on its row.
+--- Painted lines into a buffer: only what changed is painted and set.
 
 local paint = require('pisession.paint')
 local text = require('pisession.text')
@@ -8,149 +8,233 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace('pisession')
 M.namespace = namespace
 
+---@class pisession.Shown
+---@field state string what the line depends on besides the row
+---@field painted pisession.Painted
+---@field text string
+---@field key string
+
 ---@class pisession.View
 ---@field buffer integer
----@field ids string[] the row of each line
----@field keys string[] what each line was painted from, to compare
+---@field rows pisession.Row[] of each line
+---@field private shown string[] what each line was set from, to compare
+---@field private cache table<pisession.Row, pisession.Shown>
+---@field private clocks table<pisession.Row, pisession.Clock>
+---@field private lines table<string, integer>? by row
 local View = {}
 View.__index = View
+
+local WEAK = { __mode = 'k' }
 
 ---@param buffer integer
 ---@return pisession.View
 function M.new(buffer)
-  return setmetatable({ buffer = buffer, ids = {}, keys = {}, rows = {} }, View)
+  return setmetatable({
+    buffer = buffer,
+    rows = {},
+    shown = {},
+    cache = setmetatable({}, WEAK),
+    clocks = setmetatable({}, WEAK),
+  }, View)
 end
 
 local GRADES = { ok = 'PisessionRight', warn = 'PisessionWarn', high = 'PisessionHigh' }
 
-local function key_of(line)
-  local parts = { line.right, line.grade }
-  for _, piece in ipairs(line.left) do
-    parts[#parts + 1] = piece[1]
-    parts[#parts + 1] = piece[2]
-  end
-  return table.concat(parts, '\0')
-end
-
-local function left_text(line)
-  local parts = {}
+---@param line pisession.Painted
+---@return string text
+---@return string key
+local function flatten(line)
+  local texts, key = {}, { line.right, line.grade }
   for at, piece in ipairs(line.left) do
-    parts[at] = piece[1]
+    texts[at] = piece[1]
+    key[#key + 1] = piece[2]
   end
-  return (table.concat(parts):gsub('%s+$', ''))
+  local whole = table.concat(texts):gsub('%s+$', '')
+  key[#key + 1] = whole
+  return whole, table.concat(key, '\0')
 end
 
-function View:decorate(at, line, row, width)
-  local column = 0
-  local length = #left_text(line)
-  for _, piece in ipairs(line.left) do
+function View:clock_of(row)
+  local read = self.clocks[row]
+  if not read then
+    read = paint.read_clock(row)
+    self.clocks[row] = read
+  end
+  return read
+end
+
+---@param row pisession.Row
+---@param clock string
+---@param options pisession.PaintOptions
+---@return string
+local function state_of(row, clock, options)
+  return table.concat({
+    options.width,
+    options.size or '',
+    clock,
+    row.fold ~= 'none' and options.is_open(row.id) and 'o' or '',
+    options.new and options.new[row.last] and 'n' or '',
+    options.marked == row.id and 'm' or '',
+    options.glyphs.active,
+    options.glyphs.roles.user,
+  }, '\0')
+end
+
+--- One line, painted anew only where the row or what it depends on has changed.
+function View:line(row, by_id, clock, options)
+  local state, known = state_of(row, clock, options), self.cache[row]
+  if known and known.state == state then
+    return known
+  end
+  local painted = paint.row(row, by_id, clock, options)
+  local whole, key = flatten(painted)
+  local shown = { state = state, painted = painted, text = whole, key = key }
+  self.cache[row] = shown
+  return shown
+end
+
+---@param rows pisession.Row[]
+---@param options pisession.PaintOptions
+---@return pisession.Shown[]
+function View:paint(rows, options)
+  local by_id, day, lines = {}, options.today, {}
+  for _, row in ipairs(rows) do
+    by_id[row.id] = row
+  end
+  for at, row in ipairs(rows) do
+    local read = self:clock_of(row)
+    lines[at] = self:line(row, by_id, paint.clock(row, read, day), options)
+    day = read.day or day
+  end
+  return lines
+end
+
+---@param at integer counted from 0
+---@param shown pisession.Shown
+---@param row pisession.Row
+---@param width integer
+function View:decorate(at, shown, row, width)
+  local column, length = 0, #shown.text
+  for _, piece in ipairs(shown.painted.left) do
     local stop = math.min(column + #piece[1], length)
     if stop > column then
       vim.api.nvim_buf_set_extmark(self.buffer, namespace, at, column, {
         end_col = stop,
         hl_group = piece[2],
         hl_mode = 'combine',
-        strict = false,
       })
     end
     column = column + #piece[1]
   end
+  self:decorate_right(at, shown.painted, row, width)
+end
+
+function View:decorate_right(at, painted, row, width)
   local mark = { virt_text_pos = 'overlay', hl_mode = 'combine' }
-  if line.right ~= '' then
-    mark.virt_text = { { line.right, GRADES[line.grade] or 'PisessionRight' } }
-    mark.virt_text_win_col = width - text.width(line.right)
+  if painted.right ~= '' then
+    mark.virt_text = { { painted.right, GRADES[painted.grade] or 'PisessionRight' } }
+    mark.virt_text_win_col = width - text.width(painted.right)
   end
   if row.kind == 'here' then
     mark.line_hl_group = 'PisessionLeafLine'
   end
-  vim.api.nvim_buf_set_extmark(self.buffer, namespace, at, 0, mark)
+  if mark.virt_text or mark.line_hl_group then
+    vim.api.nvim_buf_set_extmark(self.buffer, namespace, at, 0, mark)
+  end
 end
 
 --- How many lines at the beginning and at the end are as they were.
+---@param old string[]
+---@param new pisession.Shown[]
+---@return integer front
+---@return integer back
 local function same_ends(old, new)
   local front, most = 0, math.min(#old, #new)
-  while front < most and old[front + 1] == new[front + 1] do
+  while front < most and old[front + 1] == new[front + 1].key do
     front = front + 1
   end
   local back = 0
-  while back < most - front and old[#old - back] == new[#new - back] do
+  while back < most - front and old[#old - back] == new[#new - back].key do
     back = back + 1
   end
   return front, back
 end
 
+---@param first integer counted from 0
+---@param stop integer
+---@param lines string[]
+function View:set_lines(first, stop, lines)
+  local options = vim.bo[self.buffer]
+  options.modifiable = true
+  vim.api.nvim_buf_clear_namespace(self.buffer, namespace, first, stop)
+  vim.api.nvim_buf_set_lines(self.buffer, first, stop, false, lines)
+  options.modifiable = false
+  options.modified = false
+end
+
 --- Shows rows; sets the lines that differ and no others.
----@param rows table[]
+---@param rows pisession.Row[]
 ---@param options pisession.PaintOptions
----@return integer changed lines that were set
+---@return integer changed lines that were set or taken away
 function View:show(rows, options)
-  local lines = paint.rows(rows, options)
-  local keys, ids = {}, {}
-  for at, line in ipairs(lines) do
-    keys[at] = key_of(line)
-    ids[at] = rows[at].id
-  end
-  local front, back = same_ends(self.keys, keys)
-  local is_first = #self.keys == 0
-  local stop = #lines - back
-  local texts = {}
-  for at = front + 1, stop do
-    texts[#texts + 1] = left_text(lines[at])
-  end
-  self.rows, self.ids = rows, ids
-  if front == stop and #self.keys == #keys then
+  local lines = self:paint(rows, options)
+  local front, back = same_ends(self.shown, lines)
+  local stop, gone = #lines - back, #self.shown - back
+  self.rows, self.lines = rows, nil
+  if front == stop and front == gone then
     return 0
   end
-  local last = is_first and -1 or #self.keys - back
-  self.keys = keys
-  vim.bo[self.buffer].modifiable = true
-  vim.api.nvim_buf_clear_namespace(self.buffer, namespace, front, is_first and -1 or last)
-  vim.api.nvim_buf_set_lines(self.buffer, front, last, false, texts)
-  vim.bo[self.buffer].modifiable = false
-  vim.bo[self.buffer].modified = false
+  local texts = {}
+  for at = front + 1, stop do
+    texts[#texts + 1] = lines[at].text
+  end
+  self:set_lines(front, #self.shown == 0 and -1 or gone, texts)
   for at = front + 1, stop do
     self:decorate(at - 1, lines[at], rows[at], options.width)
   end
-  return #texts
+  self.shown, self.said = {}, nil
+  for at, line in ipairs(lines) do
+    self.shown[at] = line.key
+  end
+  return math.max(#texts, gone - front)
 end
 
 --- Shows sentences instead of rows.
 ---@param sentences string[]
 function View:say(sentences)
   local key = table.concat(sentences, '\n')
-  if self.said == key and #self.keys == 0 then
+  if self.said == key then
     return
   end
-  self.rows, self.ids, self.keys, self.said = {}, {}, {}, key
-  vim.bo[self.buffer].modifiable = true
-  vim.api.nvim_buf_clear_namespace(self.buffer, namespace, 0, -1)
-  vim.api.nvim_buf_set_lines(self.buffer, 0, -1, false, sentences)
-  vim.bo[self.buffer].modifiable = false
-  vim.bo[self.buffer].modified = false
+  self.rows, self.lines, self.shown, self.said = {}, nil, {}, key
+  self:set_lines(0, -1, sentences)
   for at = 0, #sentences - 1 do
     vim.api.nvim_buf_set_extmark(self.buffer, namespace, at, 0, { line_hl_group = 'PisessionHint' })
   end
 end
 
---- Forgets what is painted, so that all of it is set anew (another width, other glyphs).
+--- Forgets what is painted, so that all of it is set anew.
 function View:forget()
-  self.keys = {}
+  self.shown, self.said = {}, nil
 end
 
 ---@param line integer counted from 1
----@return table?
+---@return pisession.Row?
 function View:row_at(line)
   return self.rows[line]
 end
 
+--- The line a row is on, counted from 1.
 ---@param id string
 ---@return integer?
 function View:line_of(id)
-  for at, known in ipairs(self.ids) do
-    if known == id then
-      return at
+  if not self.lines then
+    self.lines = {}
+    for at, row in ipairs(self.rows) do
+      self.lines[row.id] = at
     end
   end
+  return self.lines[id]
 end
 
 return M

@@ -1,0 +1,79 @@
+---@meta
+--- What the daemon sends, as far as it is read here; `docs/protocol.md` says all of it.
+
+---@class pisession.Row
+---@field id string
+---@field kind 'user'|'answer'|'work'|'step'|'bash'|'note'|'compaction'|'summarised'|'branchSummary'|'alternative'|'group'|'ahead'|'here'|'meta'
+---@field level string? the row it is inside; nil: the main line
+---@field after string? the row of its level it stands behind; nil: the first
+---@field entry string? what acting on it means
+---@field first string?
+---@field last string?
+---@field entries integer
+---@field title string
+---@field label string?
+---@field failed integer
+---@field outcome string?
+---@field time string? ISO
+---@field duration integer? milliseconds
+---@field tokens integer? its own, estimated
+---@field size pisession.RowSize?
+---@field rows integer inside
+---@field depth integer
+---@field fold 'none'|'closed'|'open' at first
+---@field flags string[]
+---@field forks string[] sessions
+---@field by string?
+
+---@class pisession.RowSize
+---@field tokens integer
+---@field percent number?
+---@field source 'measured'|'estimated'
+---@field grade 'ok'|'warn'|'high'
+
+---@class pisession.Page
+---@field rev integer
+---@field level string?
+---@field total integer
+---@field rows pisession.Row[]
+---@field before string? goes on in front of here
+---@field after string? goes on behind here
+---@field path string[]? the rows to open on the way, the outermost first
+
+---@class pisession.ContextSize: pisession.RowSize
+---@field estimated integer?
+---@field measured integer?
+---@field measuredAt string?
+---@field before integer? the size before the newest compaction, until the next answer
+---@field window integer?
+---@field dueAt integer?
+---@field due boolean
+---@field model string?
+---@field parts table<string, integer>?
+---@field unexplained integer?
+---@field largest { entry: string, title: string, tokens: integer }[]?
+
+---@class pisession.Progress
+---@field session string
+---@field operation 'compact'|'summarise'|'fork'|'navigate'
+---@field state 'begin'|'report'|'done'|'failed'|'cancelled'
+---@field received integer
+---@field origin table|string
+---@field message string?
+
+---@class pisession.Change
+---@field kind string
+---@field origin table|string
+---@field nodes table[]?
+---@field upsert pisession.Row[]?
+---@field gone string[]?
+---@field stale (string|vim.NIL)[]?
+
+---@class pisession.Delta
+---@field session string
+---@field epoch string
+---@field base integer
+---@field rev integer
+---@field changes pisession.Change[]
+---@field leaf string?
+---@field contextSize pisession.ContextSize?
