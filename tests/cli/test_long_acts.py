@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from pisessiond.cli import long_act
 from pisessiond.cli.main import cli
 from tests.cli import samples
 from tests.client.scripted import OPENED, Message, Script, refuse, reply, scripted_daemon
@@ -41,10 +42,6 @@ def waiting(message: Message) -> list[Message]:
 def answering(result: Any) -> Callable[[Message], list[Message]]:
     """What comes of the request that is cancelled."""
     return lambda message: [reply({"id": message["params"]["id"]}, result)]
-
-
-def _id_of(message: Message) -> Any:
-    return message.get("id")
 
 
 @pytest.fixture
@@ -144,18 +141,26 @@ def test_without_a_terminal_it_is_a_line_now_and_then(daemon: str, script: Scrip
     assert "\x1b" not in program.said
 
 
-def test_programs_that_want_json_hear_nothing_else(daemon: str, script: Script) -> None:
-    ping = {"jsonrpc": "2.0", "id": "ping", "method": "nobody/knows", "params": {}}
-    script.answers["session/compact"] = lambda message: [*waiting(message), ping]
+def test_programs_that_want_json_are_told_in_json(daemon: str, script: Script) -> None:
+    script.answers["session/compact"] = waiting
     script.answers["$/cancelRequest"] = answering(refuse("Cancelled", "It was cancelled."))
-    program = Program(daemon, "compact", "s1", "--json")
-    with script.changed:
-        # Its answer says that it waits for ours.
-        assert script.changed.wait_for(lambda: "ping" in map(_id_of, script.heard), timeout=20)
+    program = Program(daemon, "compact", "s1", "--json", on_terminal=True)
+    program.until("compacting, 1.2k received")
     program.process.send_signal(signal.SIGINT)
     code, out = program.end()
     assert (code, json.loads(out)["error"]["kind"]) == (130, "Cancelled")
-    assert program.said == ""
+
+
+def test_programs_that_want_json_hear_nothing_else(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(long_act, "PATIENCE_SECONDS", 0.0)
+    doing = long_act.Doing("compacting", is_quiet=True)
+    with doing as hear:
+        hear({"kind": "report", "message": "1.2k received"})
+        doing._teller.join(10)
+        assert not doing._teller.is_alive()
+    assert capsys.readouterr().err == ""
 
 
 def test_a_failure_that_was_quicker_than_ctrl_c_is_told(daemon: str, script: Script) -> None:
