@@ -7,10 +7,10 @@ committed. What changes it on our side is `session_queue`'s business.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import anyio.abc
@@ -275,6 +275,13 @@ class HeldSession:
     def tell(self, changes: Sequence[Change], steps: int = 1) -> None:
         self.sizing.told = size = self.leaf_size()
         self.news.tell(changes, self.leaf, size, steps, self.rows.changes(changes, size))
+
+    def in_background(self, work: Callable[[], Coroutine[Any, Any, None]]) -> bool:
+        """Run something beside the queue, until the session leaves memory; False when it has."""
+        if self._tasks is None or self.ended.is_set():
+            return False
+        self._tasks.start_soon(work)
+        return True
 
     @property
     def weight(self) -> int:

@@ -22,7 +22,7 @@ from pisessiond.core.lines import EntryId
 from pisessiond.core.models_named import Named, model_of, recall_model
 from pisessiond.core.projection import Entry
 from pisessiond.core.session import Session
-from pisessiond.models.base import ModelFacts, ModelName
+from pisessiond.models.base import ModelName
 from pisessiond.service.context_sizes import (
     EarlySize,
     Yardstick,
@@ -32,6 +32,7 @@ from pisessiond.service.context_sizes import (
     name_largest,
     name_of,
 )
+from pisessiond.service.model_windows import ModelWindows
 from pisessiond.service.settings import FolderSettings, folder_of
 from pisessiond.service.size_needs import Found, Needs, needs_of, read_needs
 from pisessiond.service.storing import in_worker
@@ -89,7 +90,7 @@ class LeafSizing:
         """Of the session's folder, as they were read last."""
         self.told: ContextSize | None = None
         """What subscribers were told last; None when they were told nothing since they opened."""
-        self._looked_up: dict[ModelName, ModelFacts] = {}
+        self.windows = ModelWindows(held)
         self._refreshed_for: ModelName | None = None
         """The model with which the settings and its window were looked at last."""
         self._filling = anyio.Lock()
@@ -102,7 +103,8 @@ class LeafSizing:
         self.settings = settings
         self.told = None
         model = self._early_model()
-        is_known = model is None or self._held.clock.models.known(model) is not None
+        # Its settings were read with it. A window that is not known is looked up once it is sized.
+        is_known = model is None or self.windows.now(model) is not None
         self._refreshed_for = model if is_known else None
         self._composition: Composition | None = None
         self._prepared: list[Composition] = []
@@ -193,12 +195,9 @@ class LeafSizing:
             return None
 
     def _yardstick(self, model: ModelName | None) -> Yardstick:
-        facts = None
-        if model is not None:
-            facts = self._held.clock.models.known(model) or self._looked_up.get(model)
         if model != self._refreshed_for:
             self.bell.ring()
-        return Yardstick(model, None if facts is None else facts.window, self.settings)
+        return Yardstick(model, self.windows.now(model), self.settings)
 
     def _miss(self) -> None:
         """Have what is missing read, unless that was tried in vain."""
@@ -219,19 +218,11 @@ class LeafSizing:
         if size is None or size.largest is None:
             return None
         model = self._model(self._session.leaf)
-        if window is None and (model is None or self._held.clock.models.known(model) is not None):
+        if window is None and (size.window is not None or model is None):
             return size
         if window is None and model is not None:
-            window = await self.look_up_window(model)
+            window = await self.windows.soon(model)
         return held_against(size, Yardstick(model, window, self.settings))
-
-    async def look_up_window(self, model: ModelName) -> int | None:
-        """The window of a model in tokens; None when nobody knows it."""
-        models = self._held.clock.models
-        facts = models.known(model)
-        if facts is None:
-            facts = self._looked_up[model] = await models.look_up(model)
-        return facts.window
 
     # Reading afterwards ------------------------------------------------------------------------
 
@@ -292,9 +283,7 @@ class LeafSizing:
         self.settings = await in_worker(partial(settings.for_folder, folder), abandon=True)
         model = self._model(session.leaf) if session.sizes.is_complete else self._early_model()
         self._refreshed_for = model
-        self._looked_up.clear()
-        if model is not None:
-            await self.look_up_window(model)
+        self.windows.look_again(model)
 
     def _early_model(self) -> ModelName | None:
         return None if self._early is None else self._early.model

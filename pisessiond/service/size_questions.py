@@ -36,7 +36,7 @@ async def sizes_at(
     windows: dict[ModelName | None, int | None] = {None: window}
     for _, model in read.values():
         if model is not None and model not in windows:
-            windows[model] = window or await held.sizing.look_up_window(model)
+            windows[model] = window or await held.sizing.windows.soon(model)
     settings = held.sizing.settings
     return {
         row: held_against(size, Yardstick(model, windows[model], settings))

@@ -12,7 +12,7 @@ from pisessiond.core.compaction import CompactionSettings
 from pisessiond.core.composition import LARGEST
 from pisessiond.core.errors import BadSetting, EntryNotFound
 from pisessiond.core.pi_settings import CompactionTable, Override
-from pisessiond.service import leaf_sizing
+from pisessiond.service import leaf_sizing, model_windows
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.settings import FolderSettings, Thresholds
 from pisessiond.service.types import ContextSize, EntryId, SessionChange
@@ -386,6 +386,27 @@ async def test_who_asks_waits_for_the_window(world: Windows) -> None:
     assert (await session.context_size()).window == 1_000
     sizes = await session.context_sizes(["u1", "a1"])
     assert [sizes[one].window for one in ("u1", "a1")] == [None, 1_000]
+
+
+async def test_a_lookup_that_does_not_end_holds_nothing_up(
+    world: Windows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_windows, "PATIENCE_SECONDS", 0.05)
+    world.models.slow.add("demo/one")
+    session = await opened(world, *TALK)
+    size = await session.context_size()
+    assert (size.model, size.window, size.percent) == ("demo/one", None, None)
+    assert (await session.context_sizes(["a1"]))["a1"].window is None
+    await session.refresh_settings()
+    listener = Listener(session)
+    foreign(session, entry("context_edit", "e1", "a2", targetId="r1", replacement=None))
+    await session.look()
+    with anyio.fail_after(5):
+        while (size := listener.steps[-1].context_size) is None or size.largest is None:
+            await anyio.sleep(0)
+    check(session, "e1", size)
+    # It is looked up once, however many ask.
+    assert world.models.looked_up == ["demo/one"]
 
 
 async def test_no_window_no_percent(world: Windows) -> None:
