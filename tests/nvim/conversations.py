@@ -44,8 +44,12 @@ class Talk:
         return name
 
     def user(self, text: str, **members: Any) -> str:
-        message = {"role": "user", "content": [{"type": "text", "text": text}], "timestamp": 1}
-        return self.add("message", message=message, **members)
+        message = {"role": "user", "content": [{"type": "text", "text": text}]}
+        return self.say(message, **members)
+
+    def say(self, message: Entry, **members: Any) -> str:
+        stamp = int(self.now.timestamp() * 1000)
+        return self.add("message", message={**message, "timestamp": stamp}, **members)
 
     def answer(self, text: str, tokens: int = 0, *, calls: list[Any] | None = None) -> str:
         """An answer; `tokens` is the context size its provider measured."""
@@ -60,9 +64,8 @@ class Talk:
             "model": MODEL[1],
             "usage": {**usage, "totalTokens": tokens, "cost": cost},
             "stopReason": "toolUse" if calls else "stop",
-            "timestamp": 1,
         }
-        return self.add("message", message=message)
+        return self.say(message)
 
     def step(self, tool: str, argument: str, output: str, tokens: int = 0, **result: Any) -> str:
         """A call and its result."""
@@ -76,10 +79,9 @@ class Talk:
             "toolName": tool,
             "content": [{"type": "text", "text": output}],
             "isError": False,
-            "timestamp": 1,
             **result,
         }
-        return self.add("message", message=message)
+        return self.say(message)
 
     def back_to(self, entry: str | None) -> Talk:
         """What comes hangs under this entry."""
@@ -131,11 +133,11 @@ def login_fix(cwd: Path) -> Talk:
     talk.at("13:29").answer("It forgets the leaf's own label", 166_000)
     kept = talk.at("13:30").user("Make labels survive a fork")
     for tool in ("edit", "read", "bash", "edit", "read", "edit"):
-        talk.step(tool, f"src/{tool}.py", "ok", 185_000)
+        talk.step(tool, f"src/{tool}.py", "labels = fork(labels)\n" * 600, 185_000)
     talk.at("13:40").answer("Labels now survive a fork", 186_000)
     talk.at("13:41").add(
         "compaction",
-        summary="## Goal\nThe session store is ported and labels survive a fork.\n" * 20,
+        summary="## Goal\nThe session store is ported and labels survive a fork.\n" * 700,
         firstKeptEntryId=kept,
         tokensBefore=186_000,
     )

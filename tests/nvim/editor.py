@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -237,6 +238,11 @@ def write_settings(home: Home, more: str = "") -> None:
     home.state.mkdir(mode=0o700, exist_ok=True)
     windows = f'[context]\nwindows = {{ "{MODEL[0]}/{MODEL[1]}" = {WINDOW} }}\n'
     (home.state / "config.toml").write_text(windows + more, "utf-8")
+
+
+def write_pi_settings(home: Home, **settings: Any) -> None:
+    """pi's own settings."""
+    (home.agent / "settings.json").write_text(json.dumps(settings), "utf-8")
 
 
 def project(home: Home, name: str = "proj") -> Path:

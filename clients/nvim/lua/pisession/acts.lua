@@ -3,11 +3,16 @@
 --- Acts that need a window of their own are in modules of theirs: `navigating`, `compacting`,
 --- `comparing`, `looking`, `sessions`, `finding`.
 
+local text = require('pisession.text')
+
 local M = {}
 
 ---@type table<string, fun(sidebar: pisession.Sidebar, row: table?, words: string[])>
 local acts = {}
 M.table = acts
+
+local NEEDS_NO_SESSION =
+  { help = true, sessions = true, new_session = true, close = true, reload = true }
 
 --- Runs an act by its name in the sidebar of this tab page, which is opened where it is not.
 ---@param name string
@@ -26,7 +31,13 @@ function M.run(name, words)
     sidebar = assert(require('pisession.sidebar').current())
   end
   sidebar.message = nil
-  found(sidebar, sidebar:row(), words or {})
+  local function act()
+    found(sidebar, sidebar:row(), words or {})
+  end
+  if NEEDS_NO_SESSION[name] then
+    return act()
+  end
+  sidebar:when_read(act)
 end
 
 --- Asks the daemon and says what it refuses; an answer goes on.
@@ -60,15 +71,16 @@ acts.fork = later('navigating', 'fork')
 acts.clone = later('navigating', 'clone')
 acts.compact = later('compacting', 'compact')
 acts.compare = later('comparing', 'compare')
-acts.preview = later('looking', 'preview')
-acts.toggle_preview = later('looking', 'toggle_preview')
+acts.preview = later('previewing', 'preview')
+acts.toggle_preview = later('previewing', 'toggle_preview')
 acts.details = later('looking', 'details')
-acts.context = later('looking', 'context')
+acts.context = later('context', 'show')
 acts.where = later('looking', 'where')
 acts.problems = later('looking', 'problems')
 acts.help = later('looking', 'help')
 acts.export = later('looking', 'export')
 acts.sessions = later('sessions', 'open')
+acts.new_session = later('sessions', 'new')
 acts.continue_in_pi = later('sessions', 'continue_in_pi')
 acts.search = later('finding', 'search')
 acts.next_hit = later('finding', 'next_hit')
@@ -135,7 +147,7 @@ local function jump(sidebar, step, matches)
   local line = vim.api.nvim_win_get_cursor(sidebar.window)[1] + step
   while sidebar.view:row_at(line) do
     if matches(sidebar.view:row_at(line)) then
-      return vim.api.nvim_win_set_cursor(sidebar.window, { line, 0 })
+      return sidebar:go_to(sidebar.view:row_at(line).id)
     end
     line = line + step
   end
@@ -150,12 +162,14 @@ local function jumps(name, matches)
   end
 end
 
+local function is_branch(row)
+  return row.kind == 'alternative' or row.kind == 'group'
+end
+
 jumps('turn', function(row)
   return row.kind == 'user'
 end)
-jumps('branch', function(row)
-  return row.kind == 'alternative' or row.kind == 'group'
-end)
+jumps('branch', is_branch)
 jumps('label', function(row)
   return row.label ~= nil
 end)
@@ -169,97 +183,116 @@ function acts.go_to_leaf(sidebar)
   end
 end
 
-function acts.go_to_branch_point(sidebar, row)
-  if row and row.level then
-    return sidebar:go_to(row.level)
+--- The line of the row that the alternatives above a line leave from.
+---@param rows pisession.Row[]
+---@param line integer
+---@return integer?
+local function branch_point_above(rows, line)
+  local depth, branch = rows[line].depth, nil
+  for at = line, 1, -1 do
+    local row = rows[at]
+    if not branch and is_branch(row) and row.depth <= depth then
+      branch = row
+    elseif branch and row.level == branch.level and not is_branch(row) then
+      return at
+    end
   end
-  jump(sidebar, -1, function(one)
-    return one.kind == 'alternative' or one.kind == 'group'
-  end)
+end
+
+function acts.go_to_branch_point(sidebar, row)
+  local line = row and sidebar.view:line_of(row.id)
+  local above = line and branch_point_above(sidebar.view.rows, line)
+  if above then
+    sidebar:go_to(sidebar.view:row_at(above).id)
+  end
 end
 
 -- Acting.
 
-local function undo_with(sidebar, method, params, sentence)
-  table.insert(
-    sidebar.undo,
-    { method = method, params = params, sentence = sentence, rev = sidebar.session.info.rev }
-  )
+---@class pisession.Undo
+---@field acts { method: string, params: table }[] in this order
+---@field sentence string
+---@field rev integer after the act
+
+--- Remembers how to undo what was just answered.
+---@param sidebar pisession.Sidebar
+---@param answer { rev: integer }
+---@param undo { method: string, params: table }[]
+---@param sentence string
+function M.remember(sidebar, answer, undo, sentence)
+  table.insert(sidebar.undo, { acts = undo, sentence = sentence, rev = answer.rev })
 end
-M.undo_with = undo_with
 
 --- Undoes my last act by acting again; nothing is erased, and nothing of others is undone.
 function acts.undo(sidebar)
-  local last = table.remove(sidebar.undo)
+  local last = sidebar.undo[#sidebar.undo] --[[@as pisession.Undo?]]
   if not last then
     return sidebar:say('There is nothing of mine to undo.')
-  elseif last.rev < sidebar.session.info.rev then
+  elseif last.rev < sidebar.session.foreign_rev then
     return sidebar:say('Others came between; undo would touch what they did.')
   end
-  M.ask(sidebar, last.method, last.params, function()
-    sidebar:say(last.sentence)
-  end)
+  local function step(at)
+    local act = last.acts[at]
+    M.ask(sidebar, act.method, act.params, function()
+      if last.acts[at + 1] then
+        return step(at + 1)
+      end
+      table.remove(sidebar.undo)
+      sidebar:say(last.sentence)
+    end)
+  end
+  step(1)
 end
 
---- Remembers how to undo what was just answered.
-local function remember(sidebar, answer, method, params, sentence)
-  undo_with(sidebar, method, params, sentence)
-  sidebar.undo[#sidebar.undo].rev = answer.rev
+--- Gives a label or a name, from words or after asking.
+---@param sidebar pisession.Sidebar
+---@param words string[]
+---@param old string?
+---@param prompt string
+---@param give fun(value: string|vim.NIL, answered: fun(answer: table))
+local function give_name(sidebar, words, old, prompt, give)
+  local function given(value)
+    if value and vim.trim(value) ~= (old or '') then
+      value = vim.trim(value)
+      give(value ~= '' and value or vim.NIL, function()
+        sidebar:say(value == '' and 'Cleared, u undoes.' or ('Named %s, u undoes.'):format(value))
+      end)
+    end
+  end
+  if #words > 0 then
+    return given(table.concat(words, ' '))
+  end
+  vim.ui.input({ prompt = prompt, default = old or '' }, given)
 end
-M.remember = remember
+
+---@param sidebar pisession.Sidebar
+---@param method string
+---@param now table
+---@param before table
+---@param answered fun()
+local function do_undoably(sidebar, method, now, before, answered)
+  M.ask(sidebar, method, now, function(answer)
+    M.remember(sidebar, answer, { { method = method, params = before } }, 'It is as before.')
+    answered()
+  end)
+end
 
 function acts.label(sidebar, row, words)
   if not row or not row.entry then
     return sidebar:say('This row stands for no entry that could be labelled.')
   end
-  local old = row.label
-  local function give(label)
-    if label == nil or label == (old or '') then
-      return
-    end
-    local params = { target = row.entry, label = label ~= '' and label or vim.NIL }
-    M.ask(sidebar, 'session/label', params, function(answer)
-      remember(
-        sidebar,
-        answer,
-        'session/label',
-        { target = row.entry, label = old or vim.NIL },
-        'The label is as before.'
-      )
-      sidebar:say(
-        label == '' and 'Label cleared, u undoes.' or ('Labelled %s, u undoes.'):format(label)
-      )
-    end)
-  end
-  if #words > 0 then
-    return give(table.concat(words, ' '))
-  end
-  vim.ui.input({ prompt = 'Label (empty clears): ', default = old or '' }, give)
+  give_name(sidebar, words, row.label, 'Label (empty clears): ', function(label, answered)
+    local now = { target = row.entry, label = label }
+    local before = { target = row.entry, label = row.label or vim.NIL }
+    do_undoably(sidebar, 'session/label', now, before, answered)
+  end)
 end
 
 function acts.rename(sidebar, _, words)
   local old = sidebar.session.info.name
-  local function give(name)
-    if name == nil or name == (old or '') then
-      return
-    end
-    M.ask(sidebar, 'session/rename', { name = name ~= '' and name or vim.NIL }, function(answer)
-      remember(
-        sidebar,
-        answer,
-        'session/rename',
-        { name = old or vim.NIL },
-        'The name is as before.'
-      )
-      sidebar:say(
-        name == '' and 'Name cleared, u undoes.' or ('Renamed to %s, u undoes.'):format(name)
-      )
-    end)
-  end
-  if #words > 0 then
-    return give(table.concat(words, ' '))
-  end
-  vim.ui.input({ prompt = 'Name (empty clears): ', default = old or '' }, give)
+  give_name(sidebar, words, old, 'Name (empty clears): ', function(name, answered)
+    do_undoably(sidebar, 'session/rename', { name = name }, { name = old or vim.NIL }, answered)
+  end)
 end
 
 acts.omit = later('omitting', 'toggle')
@@ -320,13 +353,9 @@ function acts.mark(sidebar, row)
   end
 end
 
-local function set_register(text)
-  vim.fn.setreg(vim.v.register, text)
-end
-
 function acts.yank_id(sidebar, row)
   if row and row.entry then
-    set_register(tostring(row.entry))
+    vim.fn.setreg(vim.v.register, tostring(row.entry))
     sidebar:say('Yanked the id ' .. row.entry .. '.')
   end
 end
@@ -339,7 +368,7 @@ function acts.yank_text(sidebar, row)
   M.ask(sidebar, 'session/entries', { ids = { row.entry } }, function(answer)
     local body = require('pisession.entries').plain(answer.entries[1])
     vim.fn.setreg(register, body)
-    sidebar:say(('Yanked %d lines.'):format(#vim.split(body, '\n')))
+    sidebar:say(('Yanked %s.'):format(text.many(#vim.split(body, '\n'), 'line', 'lines')))
   end)
 end
 

@@ -1,10 +1,6 @@
---- `:Pisession` and its subcommands.
+--- `:Pisession` and its subcommands: a few of its own, and every act by its name.
 
 local M = {}
-
-local function sidebar()
-  return require('pisession.sidebar').current()
-end
 
 local function act(name)
   return function(words)
@@ -12,8 +8,9 @@ local function act(name)
   end
 end
 
+--- What is more than an act, or goes by a shorter name.
 ---@type table<string, fun(words: string[])>
-local COMMANDS = {
+local OWN = {
   open = function(words)
     local path = words[1]
     require('pisession').open(path and { path = vim.fn.fnamemodify(path, ':p') } or nil)
@@ -24,29 +21,16 @@ local COMMANDS = {
   toggle = function()
     require('pisession').toggle()
   end,
-  sessions = act('sessions'),
-  navigate = act('navigate_to'),
-  label = act('label'),
-  compact = act('compact'),
-  fork = act('fork'),
-  clone = act('clone'),
-  rename = act('rename'),
-  append = act('append'),
-  search = act('search'),
-  branch = act('find_branch'),
-  compare = act('compare'),
-  export = act('export'),
-  context = act('context'),
-  problems = act('problems'),
-  filter = act('set_filter'),
-  cancel = act('cancel'),
-  undo = act('undo'),
-  where = act('where'),
-  pi = act('continue_in_pi'),
-  reload = act('reload'),
   help = function()
     vim.cmd.help('pisession')
   end,
+  navigate = act('navigate_to'),
+  branch = act('find_branch'),
+  filter = act('set_filter'),
+  new = act('new_session'),
+  pi = act('continue_in_pi'),
+  export = act('export'),
+  where = act('where'),
 }
 
 local ARGUMENTS = {
@@ -54,15 +38,32 @@ local ARGUMENTS = {
   export = { 'html', 'markdown', 'jsonl' },
 }
 
+---@return table<string, fun(words: string[])>
+local function commands()
+  local all = vim.deepcopy(OWN)
+  for _, key in ipairs(require('pisession.keys').table) do
+    local name = key.act:gsub('_', '-')
+    all[name] = all[name] or act(key.act)
+  end
+  return all
+end
+
+--- The names of the subcommands, in the order of the alphabet.
+---@return string[]
+function M.names()
+  return vim.fn.sort(vim.tbl_keys(commands()))
+end
+
+---@param command { fargs: string[] }
 function M.run(command)
   local words = command.fargs
   local name = table.remove(words, 1)
   if not name then
     return require('pisession').open()
   end
-  local found = COMMANDS[name]
+  local found = commands()[name]
   if not found then
-    local known = table.concat(vim.fn.sort(vim.tbl_keys(COMMANDS)), ', ')
+    local known = table.concat(M.names(), ', ')
     return vim.notify(('No :Pisession %s; there are %s.'):format(name, known), vim.log.levels.ERROR)
   end
   found(words)
@@ -74,19 +75,13 @@ end
 function M.complete(lead, line)
   local words = vim.split(line, '%s+', { trimempty = true })
   local count = #words - (lead ~= '' and 1 or 0)
-  local offered
-  if count <= 1 then
-    offered = vim.fn.sort(vim.tbl_keys(COMMANDS))
-  elseif words[2] == 'open' then
+  if count > 1 and words[2] == 'open' then
     return vim.fn.getcompletion(lead, 'file')
-  else
-    offered = ARGUMENTS[words[2]] or {}
   end
+  local offered = count <= 1 and M.names() or ARGUMENTS[words[2]] or {}
   return vim.tbl_filter(function(one)
     return vim.startswith(one, lead)
   end, offered)
 end
-
-M.sidebar = sidebar
 
 return M

@@ -2,24 +2,29 @@
 
 local acts = require('pisession.acts')
 local text = require('pisession.text')
+local windows = require('pisession.window')
 
 local M = {}
 
-local function figure(size)
-  local tilde = size.source == 'measured' and '' or '~'
-  return tilde
-    .. text.tokens(size.tokens)
-    .. (size.percent and (' ' .. tilde .. text.percent(size.percent)) or '')
-end
+--- Cells of the name of a figure, and of one side's.
+local NAME, SIDE = 16, 28
 
-local function difference(side, ancestor)
+---@param side table
+---@param ancestor pisession.ContextSize?
+---@return string
+local function size_of(side, ancestor)
   if not ancestor then
-    return ''
+    return text.size(side.size)
   end
   local more = side.size.tokens - ancestor.tokens
-  return ('  (%s%s)'):format(more < 0 and '-' or '+', text.tokens(math.abs(more)))
+  local sign = more < 0 and '-' or '+'
+  return ('%s  (%s%s)'):format(text.size(side.size), sign, text.tokens(math.abs(more)))
 end
 
+--- What is in one list and not in the other.
+---@param one string[]
+---@param other string[]
+---@return string[]
 local function only(one, other)
   local known, found = {}, {}
   for _, path in ipairs(other) do
@@ -33,138 +38,200 @@ local function only(one, other)
   return found
 end
 
+---@param one string[]
+---@param other string[]
+---@return string[]
 local function both(one, other)
-  local missing = only(one, other)
-  return only(one, missing)
+  return only(one, only(one, other))
+end
+
+---@param paths string[]
+---@return string
+local function listed(paths)
+  return text.clean(table.concat(paths, ' '))
+end
+
+---@param name string
+---@param left string
+---@param right string
+---@return string
+local function figure_line(name, left, right)
+  local first = text.fill(' ' .. name, NAME) .. '  ' .. text.fill(left, SIDE)
+  return ((first .. ' ' .. right):gsub('%s+$', ''))
+end
+
+---@param side table
+---@return string
+local function entries_of(side)
+  return ('%d, %s'):format(side.entries, text.many(side.turns, 'turn', 'turns'))
+end
+
+---@param side table
+---@return string
+local function spent_by(side)
+  return ('%s  $%.2f'):format(text.duration(side.seconds * 1000), side.cost)
 end
 
 --- The figures of a comparison.
 ---@param answer table
 ---@param names string[]
+---@param since string? what both have in common last
 ---@return string[]
-function M.lines(answer, names)
+function M.lines(answer, names, since)
   local a, b = answer.a, answer.b
-  local function line(name, left, right)
-    return (' %-16s  %-26s %s'):format(name, left, right)
-  end
-  local function entries(side)
-    return ('%d, %d %s'):format(side.entries, side.turns, side.turns == 1 and 'turn' or 'turns')
-  end
-  local function spent(side)
-    return ('%s  $%.2f'):format(text.duration(side.seconds * 1000), side.cost)
-  end
   local files_a, files_b = a.files.modified, b.files.modified
   local lines = {
-    line('', 'A  ' .. text.cut(names[1], 22, '…'), 'B  ' .. text.cut(names[2], 22, '…')),
-    line('entries', entries(a), entries(b)),
-    line(
-      'context',
-      figure(a.size) .. difference(a, answer.ancestorSize),
-      figure(b.size) .. difference(b, answer.ancestorSize)
+    figure_line(
+      '',
+      'A  ' .. text.cut(names[1], SIDE - 4, '…'),
+      'B  ' .. text.cut(names[2], SIDE - 4, '…')
     ),
-    line('time, cost', spent(a), spent(b)),
-    line('files, both', table.concat(both(files_a, files_b), ' '), ''),
-    line(
-      'files, one only',
-      table.concat(only(files_a, files_b), ' '),
-      table.concat(only(files_b, files_a), ' ')
-    ),
+    figure_line('entries', entries_of(a), entries_of(b)),
+    figure_line('context', size_of(a, answer.ancestorSize), size_of(b, answer.ancestorSize)),
+    figure_line('time, cost', spent_by(a), spent_by(b)),
+    figure_line('files, both', listed(both(files_a, files_b)), ''),
+    figure_line('files, one only', listed(only(files_a, files_b)), listed(only(files_b, files_a))),
   }
+  if since then
+    table.insert(lines, 1, ' since  ' .. since)
+  end
   return lines
 end
 
-local function branch_buffer(sidebar, name, entry, ancestor, filled)
+---@param name string
+---@return integer buffer
+local function make_buffer(name)
   local buffer = vim.api.nvim_create_buf(false, true)
-  vim.bo[buffer].bufhidden = 'wipe'
-  vim.bo[buffer].filetype = 'markdown'
   pcall(vim.api.nvim_buf_set_name, buffer, ('pisession-compare://%d/%s'):format(buffer, name))
-  acts.ask(sidebar, 'session/entries', { branch = entry, limit = 5000 }, function(answer)
-    local lines, is_behind = {}, ancestor == nil
-    for _, body in ipairs(answer.entries) do
-      if
-        is_behind
-        and (body.type == 'message' or body.type == 'branch_summary' or body.type == 'compaction')
-      then
-        vim.list_extend(lines, require('pisession.entries').markdown(body))
-        lines[#lines + 1] = ''
-      end
-      is_behind = is_behind or body.id == ancestor
-    end
-    if vim.api.nvim_buf_is_valid(buffer) then
-      vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
-      vim.bo[buffer].modifiable = false
-      filled()
-    end
-  end)
+  vim.bo[buffer].bufhidden = 'wipe'
+  vim.keymap.set('n', 'q', vim.cmd.tabclose, { buffer = buffer, desc = 'close the comparison' })
   return buffer
 end
 
---- Shows two branches, each named by its end.
+---@param buffer integer
+---@param lines string[]
+local function fill(buffer, lines)
+  if vim.api.nvim_buf_is_valid(buffer) then
+    vim.bo[buffer].modifiable = true
+    vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
+    vim.bo[buffer].modifiable = false
+  end
+end
+
+local SAYS = { message = true, branch_summary = true, compaction = true, custom_message = true }
+
+--- Reads a branch page by page and calls back with what it says behind an entry, as Markdown.
 ---@param sidebar pisession.Sidebar
----@param a string
----@param b string
----@param names string[]
-function M.show(sidebar, a, b, names)
-  acts.ask(sidebar, 'session/compare', { a = a, b = b }, function(answer)
-    vim.cmd.tabnew()
-    local figures = vim.api.nvim_get_current_buf()
-    vim.bo[figures].buftype = 'nofile'
-    vim.bo[figures].bufhidden = 'wipe'
-    local lines = M.lines(answer, names)
-    vim.api.nvim_buf_set_lines(figures, 0, -1, false, lines)
-    vim.bo[figures].modifiable = false
-    vim.keymap.set('n', 'q', vim.cmd.tabclose, { buffer = figures })
-    local count = 0
-    local function filled()
-      count = count + 1
-      if count == 2 then
-        vim.cmd.diffupdate()
+---@param leaf string
+---@param ancestor string?
+---@param done fun(lines: string[])
+local function read_branch(sidebar, leaf, ancestor, done)
+  local lines, is_behind = {}, ancestor == nil
+  local function next_page(cursor)
+    local params = { branch = leaf, limit = 1000, cursor = cursor }
+    acts.ask(sidebar, 'session/entries', params, function(answer)
+      for _, body in ipairs(answer.entries) do
+        if is_behind and SAYS[body.type] then
+          vim.list_extend(lines, require('pisession.entries').read(body, false).lines)
+          lines[#lines + 1] = ''
+        end
+        is_behind = is_behind or body.id == ancestor
       end
+      if answer.cursor then
+        return next_page(answer.cursor)
+      end
+      done(lines)
+    end)
+  end
+  next_page(nil)
+end
+
+---@param buffer integer
+---@param title string
+---@param place table where the window is split off
+local function open_side(buffer, title, place)
+  local window = vim.api.nvim_open_win(buffer, true, place)
+  windows.set(window, 'winbar', ' ' .. (title:gsub('%%', '%%%%')))
+  windows.set(window, 'wrap', true)
+  vim.cmd.diffthis()
+  vim.bo[buffer].filetype = 'markdown'
+end
+
+---@class pisession.Compared
+---@field entry string the branch's end, or `leaf`
+---@field name string
+
+--- Shows two branches in a tab page of their own: figures, and a diff of what they say.
+---@param sidebar pisession.Sidebar
+---@param a pisession.Compared
+---@param b pisession.Compared
+function M.show(sidebar, a, b)
+  acts.ask(sidebar, 'session/compare', { a = a.entry, b = b.entry }, function(answer)
+    local ancestor = answer.ancestor
+    local figures = make_buffer('figures')
+    fill(figures, M.lines(answer, { a.name, b.name }, M.title_of(sidebar, ancestor)))
+    vim.cmd.tabnew()
+    local spare = vim.api.nvim_get_current_buf()
+    vim.api.nvim_win_set_buf(0, figures)
+    pcall(vim.api.nvim_buf_delete, spare, {})
+    local top, left = vim.api.nvim_get_current_win(), make_buffer('A')
+    local right = make_buffer('B')
+    open_side(left, 'A  ' .. a.name, { split = 'below', win = top })
+    open_side(right, 'B  ' .. b.name, { split = 'right', win = 0 })
+    vim.api.nvim_win_set_height(top, vim.api.nvim_buf_line_count(figures))
+    windows.set(top, 'winfixheight', true)
+    for buffer, side in pairs({ [left] = a, [right] = b }) do
+      local leaf = side.entry == 'leaf' and sidebar.session.info.leaf or side.entry
+      read_branch(sidebar, leaf, ancestor, function(lines)
+        fill(buffer, lines)
+        vim.cmd.diffupdate()
+      end)
     end
-    for at, entry in ipairs({ a, b }) do
-      local buffer = branch_buffer(
-        sidebar,
-        names[at],
-        entry == 'leaf' and sidebar.session.info.leaf or entry,
-        answer.ancestor,
-        filled
-      )
-      vim.api.nvim_open_win(
-        buffer,
-        true,
-        { split = at == 1 and 'below' or 'right', win = at == 1 and -1 or 0 }
-      )
-      vim.cmd.diffthis()
-      vim.wo.wrap = true
-      vim.keymap.set('n', 'q', vim.cmd.tabclose, { buffer = buffer })
-    end
-    vim.api.nvim_win_set_height(vim.fn.bufwinid(figures), #lines)
   end)
+end
+
+--- How the row of an entry reads, if it is among those shown.
+---@param sidebar pisession.Sidebar
+---@param entry string?
+---@return string?
+function M.title_of(sidebar, entry)
+  for _, row in ipairs(sidebar.view.rows) do
+    if entry and (row.last == entry or row.entry == entry) and row.kind ~= 'here' then
+      return text.cut(text.clean(row.title), 70, '…')
+    end
+  end
 end
 
 local function name_of(row)
   return row.label and text.clean(row.label) or text.clean(row.title)
 end
 
+---@param sidebar pisession.Sidebar
+---@param row pisession.Row
 function M.with_leaf(sidebar, row)
-  M.show(sidebar, 'leaf', row.entry, { 'active branch', name_of(row) })
+  M.show(
+    sidebar,
+    { entry = 'leaf', name = 'active branch' },
+    { entry = row.entry, name = name_of(row) }
+  )
 end
 
 --- Compares the marked row with this one, or this one with the leaf.
+---@param sidebar pisession.Sidebar
+---@param row pisession.Row?
 function M.compare(sidebar, row)
   if not row or not row.entry then
     return sidebar:say('Put the cursor on what is to be compared.')
-  elseif sidebar.marked_entry and sidebar.marked ~= row.id then
-    local line = sidebar.view:line_of(sidebar.marked)
-    local marked = line and sidebar.view:row_at(line)
-    return M.show(
-      sidebar,
-      sidebar.marked_entry,
-      row.entry,
-      { marked and name_of(marked) or 'A', name_of(row) }
-    )
+  elseif not sidebar.marked_entry or sidebar.marked == row.id then
+    return M.with_leaf(sidebar, row)
   end
-  M.with_leaf(sidebar, row)
+  local marked = sidebar.session:row(sidebar.marked)
+  local name = marked and name_of(marked) or 'A'
+  M.show(
+    sidebar,
+    { entry = sidebar.marked_entry, name = name },
+    { entry = row.entry, name = name_of(row) }
+  )
 end
 
 return M

@@ -1,4 +1,4 @@
---- Bodies of entries for reading: as plain text, and as Markdown with thinking and output folded.
+--- Bodies of entries for reading: as plain text, and as Markdown with thinking and output to fold.
 
 local text = require('pisession.text')
 
@@ -11,6 +11,7 @@ local function blocks_of(content)
   return type(content) == 'table' and content or {}
 end
 
+---@return string
 local function texts(content)
   local parts = {}
   for _, block in ipairs(blocks_of(content)) do
@@ -48,46 +49,55 @@ function M.lines(body)
   local kept = {}
   for _, line in ipairs(vim.split(body:gsub('\r\n', '\n'), '[\n\r]')) do
     line = line:gsub('\t', '    ')
-    local indent = line:match('^ *')
-    kept[#kept + 1] = indent .. text.clean(line)
+    kept[#kept + 1] = line:match('^ *') .. text.clean(line)
   end
   return kept
 end
 
-local function fenced(lines, body, language)
+---@class pisession.Reading
+---@field lines string[]
+---@field folds integer[][] first and last line of each, counted from 1
+local Reading = {}
+Reading.__index = Reading
+
+---@param lines string[]
+function Reading:add(lines)
+  vim.list_extend(self.lines, lines)
+end
+
+--- What is told in one line and can be opened.
+---@param heading string
+---@param body string
+---@param language string?
+function Reading:add_folded(heading, body, language)
   local fence = '```'
   while body:find(fence, 1, true) do
     fence = fence .. '`'
   end
-  lines[#lines + 1] = fence .. (language or '')
-  vim.list_extend(lines, M.lines(body))
-  lines[#lines + 1] = fence
+  local lines = M.lines(body)
+  self:add({ ('%s · %d %s'):format(heading, #lines, #lines == 1 and 'line' or 'lines') })
+  local first = #self.lines + 1
+  self:add({ fence .. (language or '') })
+  self:add(lines)
+  self:add({ fence })
+  self.folds[#self.folds + 1] = { first, #self.lines }
 end
 
-local function folded(lines, heading, body, language)
-  lines[#lines + 1] = heading .. ' {{{'
-  fenced(lines, body, language)
-  lines[#lines + 1] = '}}}'
-end
-
-local function answer_lines(lines, message)
+---@param message table
+function Reading:add_answer(message)
   for _, block in ipairs(blocks_of(message.content)) do
     if block.type == 'text' then
-      vim.list_extend(lines, M.lines(block.text or ''))
+      self:add(M.lines(block.text or ''))
     elseif block.type == 'thinking' then
-      folded(lines, '*thinking*', block.thinking or '')
+      self:add_folded('*thinking*', block.thinking or '')
     elseif block.type == 'toolCall' then
-      folded(
-        lines,
-        ('**%s**'):format(block.name or 'call'),
-        vim.json.encode(block.arguments or vim.empty_dict()),
-        'json'
-      )
+      local arguments = vim.json.encode(block.arguments or vim.empty_dict())
+      self:add_folded(('**%s**'):format(text.clean(block.name or 'call')), arguments, 'json')
     end
-    lines[#lines + 1] = ''
+    self:add({ '' })
   end
   if message.errorMessage then
-    lines[#lines + 1] = 'error: ' .. text.clean(message.errorMessage)
+    self:add({ 'error: ' .. text.clean(message.errorMessage) })
   end
 end
 
@@ -99,28 +109,38 @@ local ROLES = {
   system = 'System',
 }
 
+---@param entry table
+---@param message table
+---@param is_timed boolean
+---@return string
+local function heading_of(entry, message, is_timed)
+  local clock, date = text.clock(entry.timestamp)
+  local when = is_timed and clock and (' · %s %s'):format(date, clock) or ''
+  return ('# %s%s'):format(ROLES[message.role] or text.clean(entry.type or 'entry'), when)
+end
+
 --- An entry as Markdown.
 ---@param entry table
----@return string[]
-function M.markdown(entry)
+---@param is_timed boolean? default true
+---@return pisession.Reading
+function M.read(entry, is_timed)
+  local self = setmetatable({ lines = {}, folds = {} }, Reading)
   local message = type(entry.message) == 'table' and entry.message or {}
-  local clock, date = text.clock(entry.timestamp)
-  local when = clock and (' · %s %s'):format(date, clock) or ''
-  local lines = { ('# %s%s'):format(ROLES[message.role] or entry.type or 'entry', when), '' }
+  self:add({ heading_of(entry, message, is_timed ~= false), '' })
   if message.role == 'assistant' then
-    answer_lines(lines, message)
+    self:add_answer(message)
   elseif message.role == 'toolResult' then
-    folded(
-      lines,
-      ('**%s**%s'):format(message.toolName or 'tool', message.isError and ' failed' or ''),
+    local tool = text.clean(message.toolName or 'tool')
+    self:add_folded(
+      ('**%s**%s'):format(tool, message.isError and ' failed' or ''),
       texts(message.content)
     )
   elseif message.role == 'bashExecution' then
-    folded(lines, ('`%s`'):format(text.clean(message.command or '')), message.output or '')
+    self:add_folded(('`%s`'):format(text.clean(message.command or '')), message.output or '')
   else
-    vim.list_extend(lines, M.lines(M.plain(entry)))
+    self:add(M.lines(M.plain(entry)))
   end
-  return lines
+  return self
 end
 
 return M

@@ -1,6 +1,7 @@
---- Small windows over the sidebar: a few lines, a few keys, gone with `q` or `<Esc>`.
+--- Small windows beside the sidebar: a few lines, a few keys, gone with `q` or `<Esc>`.
 
 local text = require('pisession.text')
+local windows = require('pisession.window')
 
 local M = {}
 
@@ -15,58 +16,67 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace('pisession.float')
 
-local function sizes(lines, wished)
-  local width = 20
+--- Cells and lines that are left around a float at least.
+local MARGIN = 4
+
+---@param lines string[]
+---@param options pisession.FloatOptions
+---@return integer width
+---@return integer height
+local function sizes(lines, options)
+  local width = options.title and text.width(options.title) + 4 or 20
   for _, line in ipairs(lines) do
-    width = math.max(width, text.width(line))
+    width = math.max(width, text.width(line) + 1)
   end
-  width = math.min(wished or width + 1, vim.o.columns - 4)
-  return width, math.max(math.min(#lines, vim.o.lines - 6), 1)
+  width = math.max(math.min(options.width or width, vim.o.columns - MARGIN), 1)
+  local wanted = 0
+  for _, line in ipairs(lines) do
+    wanted = wanted + math.max(math.ceil(text.width(line) / width), 1)
+  end
+  return width, math.max(math.min(wanted, vim.o.lines - MARGIN - 2), 1)
 end
 
---- Shows lines near the sidebar.
+--- Beside the window one is in, at the height of its cursor.
+---@param width integer
+---@param height integer
+---@return integer row
+---@return integer column
+local function place(width, height)
+  local left = vim.api.nvim_win_get_position(0)[2]
+  local right = left + vim.api.nvim_win_get_width(0)
+  local column = left >= vim.o.columns - right and left - width - 3 or right + 1
+  column = math.max(math.min(column, vim.o.columns - width - 2), 0)
+  return math.max(math.min(vim.fn.screenrow() - 1, vim.o.lines - height - MARGIN), 0), column
+end
+
 ---@param lines string[]
----@param options pisession.FloatOptions?
----@return integer window
+---@param filetype string?
 ---@return integer buffer
-function M.open(lines, options)
-  options = options or {}
+local function make_buffer(lines, filetype)
   local buffer = vim.api.nvim_create_buf(false, true)
   vim.bo[buffer].bufhidden = 'wipe'
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
   vim.bo[buffer].modifiable = false
-  if options.filetype then
-    vim.bo[buffer].filetype = options.filetype
+  if filetype then
+    vim.bo[buffer].filetype = filetype
   end
-  local width, height = sizes(lines, options.width)
-  local own = vim.api.nvim_win_get_position(0)
-  local is_right = own[2] > vim.o.columns / 2
-  local column = is_right and math.max(own[2] - width - 3, 0)
-    or math.min(own[2] + vim.api.nvim_win_get_width(0) + 1, vim.o.columns - width - 2)
-  local row = math.min(vim.fn.screenrow(), math.max(vim.o.lines - height - 4, 0))
-  local window = vim.api.nvim_open_win(buffer, options.enter ~= false, {
-    relative = 'editor',
-    row = row,
-    col = math.max(column, 0),
-    width = width,
-    height = height,
-    style = 'minimal',
-    border = 'rounded',
-    title = options.title and (' ' .. text.cut(options.title, width - 2, '…') .. ' ') or nil,
-  })
-  vim.wo[window].wrap = options.filetype == 'markdown'
-  local function close()
-    if vim.api.nvim_win_is_valid(window) then
-      vim.api.nvim_win_close(window, true)
-    end
-  end
+  return buffer
+end
+
+---@param buffer integer
+---@param window integer
+---@param options pisession.FloatOptions
+local function map_keys(buffer, window, options)
   local function map(lhs, act, stays)
     vim.keymap.set('n', lhs, function()
-      if not stays then
-        close()
+      if not stays and vim.api.nvim_win_is_valid(window) then
+        vim.api.nvim_win_close(window, true)
       end
       act()
     end, { buffer = buffer, nowait = true })
+  end
+  for _, lhs in ipairs({ 'q', '<Esc>' }) do
+    map(lhs, function() end, false)
   end
   for lhs, act in pairs(options.keys or {}) do
     map(lhs, act, false)
@@ -74,37 +84,72 @@ function M.open(lines, options)
   for lhs, act in pairs(options.stay or {}) do
     map(lhs, act, true)
   end
-  for _, lhs in ipairs({ 'q', '<Esc>' }) do
-    if not (options.keys or {})[lhs] then
-      map(lhs, function() end, false)
-    end
-  end
+end
+
+--- Shows lines beside the window one is in.
+---@param lines string[]
+---@param options pisession.FloatOptions?
+---@return integer window
+---@return integer buffer
+function M.open(lines, options)
+  options = options or {}
+  local buffer = make_buffer(lines, options.filetype)
+  local width, height = sizes(lines, options)
+  local row, column = place(width, height)
+  local window = vim.api.nvim_open_win(buffer, options.enter ~= false, {
+    relative = 'editor',
+    row = row,
+    col = column,
+    width = width,
+    height = height,
+    style = 'minimal',
+    border = 'rounded',
+    title = options.title and (' ' .. text.cut(options.title, width - 2, '…') .. ' ') or nil,
+  })
+  windows.set(window, 'wrap', true)
+  windows.set(window, 'linebreak', true)
+  windows.set(window, 'cursorline', options.stay ~= nil)
+  map_keys(buffer, window, options)
   if options.on_close then
-    vim.api.nvim_create_autocmd(
-      'BufWipeout',
-      { buffer = buffer, once = true, callback = vim.schedule_wrap(options.on_close) }
-    )
+    vim.api.nvim_create_autocmd('BufWipeout', {
+      buffer = buffer,
+      once = true,
+      callback = vim.schedule_wrap(options.on_close),
+    })
   end
   return window, buffer
 end
 
---- Lays a highlight over a part of a float's line (counted from 0, bytes).
-function M.mark(buffer, line, first, last, group)
-  vim.api.nvim_buf_set_extmark(
-    buffer,
-    namespace,
-    line,
-    first,
-    { end_col = last, hl_group = group, strict = false }
-  )
+--- Makes a float as high as what is in sight of its lines, once folds are closed.
+---@param window integer
+function M.fit(window)
+  local height = vim.api.nvim_win_text_height(window, {}).all
+  vim.api.nvim_win_set_height(window, math.max(math.min(height, vim.o.lines - MARGIN - 2), 1))
 end
 
---- Marks the keys at the beginning of lines like ` > h  here`.
+---@param buffer integer
+---@param line integer counted from 0
+---@param first integer in bytes
+---@param last integer
+local function mark(buffer, line, first, last)
+  vim.api.nvim_buf_set_extmark(buffer, namespace, line, first, {
+    end_col = last,
+    hl_group = 'PisessionKey',
+  })
+end
+
+--- Marks keys that lines name: ` > h  here`, and ` w write   r review first`.
+---@param buffer integer
 function M.mark_keys(buffer)
-  for at, line in ipairs(vim.api.nvim_buf_get_lines(buffer, 0, -1, false)) do
-    local first, last = line:match('^ [> ] ()%a%a?()  ')
+  local lines = vim.api.nvim_buf_get_lines(buffer, 0, -1, false)
+  for at, line in ipairs(lines) do
+    local first = line:match('^ [> ] ()%a  ')
     if first then
-      M.mark(buffer, at - 1, first - 1, last - 1, 'PisessionKey')
+      mark(buffer, at - 1, first - 1, first)
+    elseif at == #lines then
+      for key in line:gmatch('%f[%S]()%a %l') do
+        mark(buffer, at - 1, key - 1, key)
+      end
     end
   end
 end

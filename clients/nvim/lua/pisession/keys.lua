@@ -32,7 +32,7 @@ M.table = {
   { keys = { ']c' }, act = 'next_compaction', what = 'next compaction', group = 'Going' },
   { keys = { '[c' }, act = 'previous_compaction', what = 'previous compaction', group = 'Going' },
   { keys = { 'g/' }, act = 'search', what = 'search in session', group = 'Looking' },
-  { keys = { 'n' }, act = 'next_hit', what = 'next hit', group = 'Looking' },
+  { keys = { 'n' }, act = 'next_hit', what = 'next hit, of / too', group = 'Looking' },
   { keys = { 'N' }, act = 'previous_hit', what = 'previous hit', group = 'Looking' },
   { keys = { 'l' }, act = 'label', what = 'label (empty clears)', group = 'Acting' },
   { keys = { 'x' }, act = 'omit', what = 'out of the context and back', group = 'Acting' },

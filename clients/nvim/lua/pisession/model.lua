@@ -23,6 +23,7 @@ local KEPT = 200
 ---@field new table<string, boolean> entries that another client or program has added
 ---@field size pisession.ContextSize? at the leaf
 ---@field operation pisession.Progress? what runs now
+---@field foreign_rev integer of the newest change by somebody else
 ---@field problem pisession.Error? why there are no rows
 ---@field private asked table<string, integer> which request for a level counts
 ---@field private late { rev: integer, change: pisession.Change }[] the newest changes of rows
@@ -51,6 +52,7 @@ function M.open(wish, filter, on_change)
     asked = {},
     late = {},
     ticket = 0,
+    foreign_rev = 0,
     is_closed = false,
   }, Session)
   self.listener = {
@@ -379,6 +381,10 @@ function Session:hear(method, params)
   end
 end
 
+local function is_other(origin)
+  return type(origin) ~= 'table' or origin.clientId ~= rpc.client_id
+end
+
 ---@param delta pisession.Delta
 function Session:apply(delta)
   if delta.epoch ~= self.info.epoch or delta.base > self.info.rev then
@@ -395,6 +401,9 @@ function Session:apply(delta)
     else
       acts[#acts + 1] = change
       self:apply_change(change)
+      if is_other(change.origin) and change.origin ~= 'repair' then
+        self.foreign_rev = delta.rev
+      end
     end
   end
   self.on_change('rows', { acts = acts })
@@ -418,10 +427,6 @@ function Session:hear_rows(change, rev)
   for _, id in ipairs(stale) do
     self:refresh(id --[[@as string]])
   end
-end
-
-local function is_other(origin)
-  return type(origin) ~= 'table' or origin.clientId ~= rpc.client_id
 end
 
 local APPLY = {} ---@type table<string, fun(self: pisession.Session, change: table)>

@@ -6,64 +6,76 @@ local text = require('pisession.text')
 
 local M = {}
 
-local function figure(size)
-  local tilde = size.source == 'measured' and '' or '~'
-  local percent = size.percent and (' ' .. tilde .. text.percent(size.percent)) or ''
-  return tilde .. text.tokens(size.tokens) .. percent
-end
+--- Cells of a row's title where it is quoted.
+local TITLE = 50
 
-local function many(count, one, more)
-  return ('%d %s'):format(count, count == 1 and one or more)
-end
-
+---@param iso string
+---@return string
 local function age(iso)
   local seconds = os.time() - (text.epoch(iso) or os.time())
   return seconds < 90 and 'just now' or ('%d min ago'):format(math.floor(seconds / 60))
 end
 
---- The lines of the how-dialog; each is there only when it is true.
----@param row table
+--- Where one would stand, and what comes along.
+---@param row pisession.Row
 ---@param preview table
 ---@return string[]
-function M.lines(row, preview)
-  local lines = {}
+local function where_lines(row, preview)
+  local lines, left = {}, preview.leaves
   if preview.returnsText then
-    lines[#lines + 1] = ' Its text goes to the prompt, to be changed and sent again.'
+    lines[1] = ' Its text goes to the prompt, to be changed and sent again.'
   elseif row.kind == 'answer' then
-    lines[#lines + 1] = ' You go on after this answer.'
+    lines[1] = ' You go on after this answer.'
   elseif row.kind == 'alternative' or row.kind == 'ahead' then
-    lines[#lines + 1] = ' You go on at its end.'
+    lines[1] = ' You go on at its end.'
   end
-  local left = preview.leaves
   if left.entries > 0 then
-    local turns = left.turns > 0 and (' (%s)'):format(many(left.turns, 'turn', 'turns')) or ''
-    local are = left.entries == 1 and ' is left; it stays' or ' are left; they stay'
-    lines[#lines + 1] = (' %s%s%s in the tree. Files are not undone.'):format(
-      many(left.entries, 'entry', 'entries'),
-      turns,
-      are
-    )
+    local turns = left.turns > 0 and (' (%s)'):format(text.many(left.turns, 'turn', 'turns')) or ''
+    local are = left.entries == 1 and 'is left; it stays' or 'are left; they stay'
+    local entries = text.many(left.entries, 'entry', 'entries')
+    lines[#lines + 1] = (' %s%s %s in the tree. Files are not undone.'):format(entries, turns, are)
   end
   if preview.outside then
     lines[#lines + 1] = (' pi wrote here %s: a pi in a terminal will not follow; f is safer.'):format(
       age(preview.outside)
     )
   end
-  lines[#lines + 1] = (' > h  here              context %s → %s'):format(
-    figure(preview.sizeNow),
-    figure(preview.sizeAfter)
-  )
-  if preview.summary then
-    local cost = preview.summary.cost and (', about $%.2f'):format(preview.summary.cost) or ''
-    lines[#lines + 1] = ('   s  with summary      the %s summarised first, %s in%s'):format(
-      many(left.entries, 'entry is', 'entries are'),
-      text.tokens(preview.summary.tokensIn),
-      cost
-    )
-    lines[#lines + 1] = '   o  with summary and my own focus…'
+  return lines
+end
+
+---@param preview table
+---@return string[]
+local function summary_lines(preview)
+  local left, forecast = preview.leaves, preview.summary
+  if forecast then
+    local cost = forecast.cost and (', about $%.2f'):format(forecast.cost) or ''
+    return {
+      ('   s  with summary      the %s summarised first, %s in%s'):format(
+        text.many(left.entries, 'entry is', 'entries are'),
+        text.tokens(forecast.tokensIn),
+        cost
+      ),
+      '   o  with summary and my own focus…',
+    }
   elseif left.entries > 0 then
-    lines[#lines + 1] = '   s  with summary      nobody is set up to write it; e has it extracted'
-    lines[#lines + 1] = '   e  with an extract   made from the messages, without a model'
+    return { '   e  with an extract   made from the messages: nobody is set up to summarise' }
+  end
+  return {}
+end
+
+--- The lines of the how-dialog; each is there only when it is true.
+---@param row pisession.Row
+---@param preview table
+---@param is_summary_offered boolean
+---@return string[]
+function M.lines(row, preview, is_summary_offered)
+  local lines = where_lines(row, preview)
+  lines[#lines + 1] = (' > h  here              context %s → %s'):format(
+    text.size(preview.sizeNow),
+    text.size(preview.sizeAfter)
+  )
+  if is_summary_offered then
+    vim.list_extend(lines, summary_lines(preview))
   end
   lines[#lines + 1] = '   f  as a fork         new session '
     .. (preview.returnsText and 'before this message' or 'up to here')
@@ -71,125 +83,147 @@ function M.lines(row, preview)
   return lines
 end
 
-local function went(sidebar, from, target, answer)
+---@param sidebar pisession.Sidebar
+---@param from string?
+---@param row pisession.Row
+---@param answer table
+local function went(sidebar, from, row, answer)
   if answer.editorText then
     require('pisession.prompting').open(sidebar, answer.editorText)
-    vim.api.nvim_set_current_win(sidebar.window)
   end
-  acts.remember(
-    sidebar,
-    answer,
-    'session/navigate',
-    { target = from or vim.NIL, exact = true },
-    'Back where you were.'
-  )
+  local back = { target = from or vim.NIL, exact = true }
+  acts.remember(sidebar, answer, {
+    { method = 'session/navigate', params = back },
+  }, 'Back where you were.')
   sidebar:reveal('here')
-  sidebar:say(('Moved to %s, u undoes.'):format(target))
+  sidebar:say(('Moved to %s, u undoes.'):format(text.cut(text.clean(row.title), 40, '…')))
+end
+
+--- Goes to a row's entry, if the leaf is still where it was seen.
+---@param sidebar pisession.Sidebar
+---@param row pisession.Row
+---@param from string? the leaf as it was seen
+---@param extra table?
+local function go(sidebar, row, from, extra)
+  local params = { target = row.entry or vim.NIL, baseLeaf = from or vim.NIL }
+  params = vim.tbl_extend('force', params, extra or {})
+  acts.ask(sidebar, 'session/navigate', params, function(answer)
+    went(sidebar, from, row, answer)
+  end)
 end
 
 ---@param sidebar pisession.Sidebar
----@param row table
----@param extra table?
-function M.go(sidebar, row, extra)
-  local from = sidebar.session.info.leaf
-  local params = vim.tbl_extend(
-    'force',
-    { target = row.entry or vim.NIL, baseLeaf = from or vim.NIL },
-    extra or {}
-  )
-  acts.ask(sidebar, 'session/navigate', params, function(answer)
-    went(sidebar, from, text.cut(text.clean(row.title), 40, '…'), answer)
+---@param row pisession.Row
+---@param from string?
+local function with_focus(sidebar, row, from)
+  vim.ui.input({ prompt = 'What the summary is to look at: ' }, function(focus)
+    if focus and focus ~= '' then
+      go(sidebar, row, from, { summarize = true, customInstructions = focus })
+    end
   end)
 end
 
-local function with_focus(sidebar, row)
-  vim.ui.input({ prompt = 'What the summary is to look at: ' }, function(focus)
-    if focus and focus ~= '' then
-      M.go(sidebar, row, { summarize = true, customInstructions = focus })
+---@param sidebar pisession.Sidebar
+---@param row pisession.Row
+---@param preview table
+---@param is_summary_offered boolean
+---@return table<string, fun()>
+local function keys_of(sidebar, row, preview, is_summary_offered)
+  local from, keys = sidebar.session.info.leaf, {}
+  local function way(extra)
+    return function()
+      go(sidebar, row, from, extra)
     end
-  end)
+  end
+  keys.h, keys['<CR>'] = way(), way()
+  function keys.f()
+    M.fork(sidebar, row)
+  end
+  function keys.d()
+    require('pisession.comparing').with_leaf(sidebar, row)
+  end
+  if is_summary_offered and preview.summary then
+    keys.s = way({ summarize = true })
+    function keys.o()
+      with_focus(sidebar, row, from)
+    end
+  elseif is_summary_offered and preview.leaves.entries > 0 then
+    keys.e = way({ summarize = true, summarizer = 'extract' })
+  end
+  return keys
+end
+
+---@param row pisession.Row
+---@return string
+local function title_of(row)
+  local glyphs = require('pisession.glyphs').choose(require('pisession.config').get().icons)
+  local role = glyphs.roles[row.kind] and glyphs.roles[row.kind] .. ' ' or ''
+  local title = text.cut(text.clean(row.title), TITLE, glyphs.cut)
+  return ('Navigate to  %s%s  %s'):format(role, title, text.clock(row.time) or '')
 end
 
 --- Asks how to go to a row's entry.
 ---@param sidebar pisession.Sidebar
----@param row table
+---@param row pisession.Row
 function M.navigate(sidebar, row)
   if not row.entry then
     return
-  elseif row.entry == sidebar.session.info.leaf then
+  elseif row.entry == sidebar.session.info.leaf and row.kind ~= 'user' then
     return sidebar:say('You are here already.')
   end
-  acts.ask(sidebar, 'session/navigate', { target = row.entry, dryRun = true }, function(answer)
-    local lines = M.lines(row, answer.preview)
-    local clock = text.clock(row.time)
-    local title = ('Navigate to  %s %s'):format(
-      text.cut(text.clean(row.title), 50, '…'),
-      clock or ''
-    )
-    local function go(extra)
-      return function()
-        M.go(sidebar, row, extra)
-      end
-    end
-    local keys = {
-      h = go(),
-      ['<CR>'] = go(),
-      f = function()
-        M.fork(sidebar, row)
-      end,
-      d = function()
-        require('pisession.comparing').with_leaf(sidebar, row)
-      end,
-    }
-    if answer.preview.summary then
-      keys.s = go({ summarize = true })
-      keys.o = function()
-        with_focus(sidebar, row)
-      end
-    elseif answer.preview.leaves.entries > 0 then
-      keys.e = go({ summarize = true, summarizer = 'extract' })
-    end
-    local _, buffer = float.open(lines, { title = title, keys = keys })
+  local params = { target = row.entry, dryRun = true }
+  acts.ask(sidebar, 'session/navigate', params, function(answer)
+    local preview = answer.preview
+    local is_offered = not sidebar.session.info.skipBranchPrompt
+    local _, buffer = float.open(M.lines(row, preview, is_offered), {
+      title = title_of(row),
+      keys = keys_of(sidebar, row, preview, is_offered),
+    })
     float.mark_keys(buffer)
   end)
 end
 
 --- Goes to an entry by its id, without a question: for commands.
+---@param sidebar pisession.Sidebar
+---@param row pisession.Row?
+---@param words string[]
 function M.navigate_to(sidebar, row, words)
   if words[1] then
-    return M.go(sidebar, { entry = words[1], title = words[1] })
+    local named = { entry = words[1], title = words[1] } --[[@as pisession.Row]]
+    return go(sidebar, named, sidebar.session.info.leaf)
   elseif row then
     M.navigate(sidebar, row)
   end
 end
 
+---@param sidebar pisession.Sidebar
+---@param answer table
 local function forked(sidebar, answer)
-  sidebar:say(('Forked as %s; - lists it.'):format(text.cut(answer.session, 12, '…')))
-  if answer.editorText then
-    sidebar.fork_text = answer.editorText
-  end
+  sidebar:say('The fork is made; - lists it under this session.')
   vim.ui.select({ 'Stay here', 'Open the fork' }, { prompt = 'The fork is made.' }, function(choice)
-    if choice == 'Open the fork' then
-      sidebar:switch({ session = answer.session })
-      if answer.editorText then
-        require('pisession.prompting').open(sidebar, answer.editorText)
-      end
+    if choice ~= 'Open the fork' then
+      return
+    end
+    sidebar:switch({ session = answer.session })
+    if answer.editorText then
+      require('pisession.prompting').open(sidebar, answer.editorText)
     end
   end)
 end
 
 ---@param sidebar pisession.Sidebar
----@param row table?
+---@param row pisession.Row?
 function M.fork(sidebar, row)
   if not row or not row.entry then
     return sidebar:say('This row stands for no entry a fork could begin at.')
   end
-  local position = row.kind == 'user' and 'before' or 'at'
-  acts.ask(sidebar, 'session/fork', { entry = row.entry, position = position }, function(answer)
+  local params = { entry = row.entry, position = row.kind == 'user' and 'before' or 'at' }
+  acts.ask(sidebar, 'session/fork', params, function(answer)
     forked(sidebar, answer)
   end)
 end
 
+---@param sidebar pisession.Sidebar
 function M.clone(sidebar)
   acts.ask(sidebar, 'session/clone', {}, function(answer)
     forked(sidebar, answer)

@@ -1,19 +1,23 @@
 --- Out of the context and back: at once, since the same key puts it back.
 
+local acts = require('pisession.acts')
 local text = require('pisession.text')
 
 local M = {}
 
 local NOTE = 'This result was taken out of the context.'
-
-local function entries_of(row)
-  return row.kind ~= 'summarised'
-    and row.kind ~= 'alternative'
-    and row.kind ~= 'group'
-    and row.kind ~= 'ahead'
-end
+local CLOSED = {
+  summarised = true,
+  alternative = true,
+  group = true,
+  ahead = true,
+  here = true,
+  compaction = true,
+}
 
 --- What stands in place of an entry: nothing, or for a result a note, so that its call keeps one.
+---@param body table
+---@return table|vim.NIL
 local function replacement_for(body)
   local message = type(body.message) == 'table' and body.message or {}
   if message.role == 'toolResult' then
@@ -22,12 +26,15 @@ local function replacement_for(body)
   return vim.NIL
 end
 
+---@param before pisession.ContextSize?
+---@param after pisession.ContextSize
+---@return string
 local function said(before, after)
-  if not before or not after then
+  if not before then
     return 'Done; x puts it back.'
   end
   local difference = after.tokens - before.tokens
-  local sign = difference < 0 and '−' or '+'
+  local sign = difference <= 0 and '−' or '+'
   return ('%s%s, %s → %s, x puts it back'):format(
     sign,
     text.tokens(math.abs(difference)),
@@ -36,78 +43,88 @@ local function said(before, after)
   )
 end
 
-local function edit_all(sidebar, edits, at, before)
-  local edit = edits[at]
-  if not edit then
-    local after = sidebar.session.size
-    return vim.defer_fn(function()
-      sidebar:say(said(before, sidebar.session.size or after))
-    end, 60)
-  end
-  require('pisession.acts').ask(sidebar, 'session/editContext', edit, function(answer)
-    if #edits == 1 then
-      local back = edit.replacement == 'restore' and vim.NIL or 'restore'
-      local params = { target = edit.target, replacement = back }
-      require('pisession.acts').remember(
-        sidebar,
-        answer,
-        'session/editContext',
-        params,
-        'It is as before.'
-      )
-    end
-    edit_all(sidebar, edits, at + 1, before)
-  end)
-end
+---@class pisession.Edit
+---@field target string
+---@field replacement table|string|vim.NIL
 
-local function with_bodies(sidebar, ids, is_back)
-  require('pisession.acts').ask(sidebar, 'session/entries', { ids = ids }, function(answer)
-    local edits = {}
-    for _, body in ipairs(answer.entries) do
-      edits[#edits + 1] = {
-        target = body.id,
-        replacement = is_back and 'restore' or replacement_for(body),
-        baseLeaf = nil,
-      }
-    end
-    edit_all(sidebar, edits, 1, sidebar.session.size)
-  end)
+--- Sends edits one after the other, and says what they came to.
+---@param sidebar pisession.Sidebar
+---@param edits pisession.Edit[]
+---@param undo table[]
+---@param before pisession.ContextSize?
+local function edit_all(sidebar, edits, undo, before)
+  local function step(at)
+    acts.ask(sidebar, 'session/editContext', edits[at], function(answer)
+      if edits[at + 1] then
+        return step(at + 1)
+      end
+      acts.remember(sidebar, answer, undo, 'It is as before.')
+      acts.ask(sidebar, 'session/contextSize', {}, function(after)
+        sidebar:say(said(before, after))
+      end)
+    end)
+  end
+  step(1)
 end
 
 ---@param sidebar pisession.Sidebar
----@param row table?
-function M.toggle(sidebar, row)
+---@param ids string[]
+---@param is_back boolean
+local function edit(sidebar, ids, is_back)
+  acts.ask(sidebar, 'session/entries', { ids = ids }, function(answer)
+    local edits, undo = {}, {}
+    for at, body in ipairs(answer.entries) do
+      local gone = replacement_for(body)
+      edits[at] = { target = body.id, replacement = is_back and 'restore' or gone }
+      undo[at] = {
+        method = 'session/editContext',
+        params = { target = body.id, replacement = is_back and gone or 'restore' },
+      }
+    end
+    if #edits > 0 then
+      edit_all(sidebar, edits, undo, sidebar.session.size)
+    end
+  end)
+end
+
+--- Why a row cannot be taken out, in a sentence with the next step.
+---@param row pisession.Row?
+---@return string?
+local function reason_against(row)
   if not row or not row.entry then
-    return sidebar:say('This row stands for nothing that could be taken out.')
+    return 'This row stands for nothing that could be taken out.'
   elseif vim.tbl_contains(row.flags, 'notInContext') or row.kind == 'summarised' then
-    return sidebar:say('It is summarised and no longer in the context.')
+    return 'It is summarised and no longer in the context.'
   elseif not vim.tbl_contains(row.flags, 'active') then
-    return sidebar:say('Only what is on the active branch is in the context; navigate there first.')
-  elseif not entries_of(row) or row.kind == 'here' or row.kind == 'compaction' then
-    return sidebar:say('This row cannot be taken out of the context.')
+    return 'Only what is on the active branch is in the context; navigate there first.'
+  elseif CLOSED[row.kind] then
+    return 'This row cannot be taken out of the context.'
+  end
+end
+
+--- Takes a row's entry out of the context, of work all its results, or puts it back.
+---@param sidebar pisession.Sidebar
+---@param row pisession.Row?
+function M.toggle(sidebar, row)
+  local reason = reason_against(row)
+  if reason or not row then
+    return sidebar:say(reason or '')
   end
   local is_out = vim.tbl_contains(row.flags, 'omitted') or vim.tbl_contains(row.flags, 'replaced')
   if row.kind ~= 'work' then
-    return with_bodies(sidebar, { row.entry }, is_out)
+    return edit(sidebar, { row.entry }, is_out)
   end
-  -- Of work, all its results.
-  sidebar.session:ask_rows(
-    {
-      session = sidebar.session.handle,
-      level = row.id,
-      count = 1000,
-      filter = sidebar.session.filter,
-    },
-    function(page)
-      local ids = {}
-      for _, inner in ipairs(page.rows) do
-        if inner.kind == 'step' then
-          ids[#ids + 1] = inner.entry
-        end
+  sidebar.session:ask_rows({ level = row.id, count = 1000 }, function(page)
+    local ids = {}
+    for _, inner in ipairs(page.rows) do
+      if inner.kind == 'step' then
+        ids[#ids + 1] = inner.entry
       end
-      with_bodies(sidebar, ids, is_out)
     end
-  )
+    edit(sidebar, ids, is_out)
+  end, function(err)
+    require('pisession.refusals').say(sidebar, err)
+  end)
 end
 
 return M

@@ -1,88 +1,109 @@
 --- The prompt buffer: a message to be changed and sent, or appended to the session.
 
+local windows = require('pisession.window')
+
 local M = {}
 
+--- Lines of its window.
+local HEIGHT = 8
+
+--- Appends a message of the user's.
 ---@param sidebar pisession.Sidebar
 ---@param body string
-function M.append(sidebar, body)
+---@param done fun()?
+function M.append(sidebar, body, done)
   if vim.trim(body) == '' then
     return sidebar:say('An empty message is not appended.')
   end
-  local message = {
-    role = 'user',
-    content = { { type = 'text', text = body } },
-    timestamp = os.time() * 1000,
-  }
-  require('pisession.acts').ask(
-    sidebar,
-    'session/append',
-    { entry = { type = 'message', message = message } },
-    function()
-      sidebar:say('Appended; pi will see it when it opens the session.')
-      sidebar:go_to('here')
+  local content = { { type = 'text', text = body } }
+  local message = { role = 'user', content = content, timestamp = os.time() * 1000 }
+  local params = { entry = { type = 'message', message = message } }
+  require('pisession.acts').ask(sidebar, 'session/append', params, function()
+    sidebar:say('Appended; pi answers it when it goes on with the session.')
+    sidebar:reveal('here')
+    if done then
+      done()
     end
-  )
+  end)
 end
 
-local function is_empty(buffer)
-  local lines = vim.api.nvim_buf_get_lines(buffer, 0, -1, false)
-  return #lines == 1 and lines[1] == ''
+---@param buffer integer
+---@return string
+local function text_of(buffer)
+  return table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), '\n')
 end
 
+--- The prompt stays as it is until the message is appended: a refusal loses no word.
+---@param sidebar pisession.Sidebar
+---@return integer buffer
 local function make(sidebar)
   local buffer = vim.api.nvim_create_buf(false, true)
+  pcall(vim.api.nvim_buf_set_name, buffer, ('pisession-prompt://%d'):format(sidebar.buffer))
   vim.bo[buffer].buftype = 'acwrite'
   vim.bo[buffer].bufhidden = 'hide'
   vim.bo[buffer].filetype = 'markdown'
-  pcall(vim.api.nvim_buf_set_name, buffer, ('pisession-prompt://%d'):format(sidebar.buffer))
   vim.api.nvim_create_autocmd('BufWriteCmd', {
     buffer = buffer,
     callback = function()
-      local body = table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), '\n')
-      vim.bo[buffer].modified = false
-      M.append(sidebar, body)
-      vim.api.nvim_buf_delete(buffer, { force = true })
+      M.append(sidebar, text_of(buffer), function()
+        pcall(vim.api.nvim_buf_delete, buffer, { force = true })
+      end)
+    end,
+  })
+  vim.api.nvim_create_autocmd('QuitPre', {
+    buffer = buffer,
+    callback = function()
+      -- `:q!` drops the draft; a mere `:q` is refused by Neovim while there is one.
+      vim.bo[buffer].bufhidden = 'wipe'
     end,
   })
   return buffer
 end
 
+---@param sidebar pisession.Sidebar
+---@param buffer integer
 local function show(sidebar, buffer)
   local window = vim.fn.bufwinid(buffer)
   if window ~= -1 then
     return vim.api.nvim_set_current_win(window)
   end
-  local target =
-    vim.api.nvim_open_win(buffer, true, { split = 'below', win = sidebar.window, height = 8 })
-  vim.wo[target].winbar = ' Prompt: :w appends it, :q! drops it'
+  local below = sidebar:is_visible() and sidebar.window or 0
+  local place = { split = 'below', win = below, height = HEIGHT }
+  windows.set(
+    vim.api.nvim_open_win(buffer, true, place),
+    'winbar',
+    ' Prompt: :w appends it, :q! drops it'
+  )
+end
+
+---@param sidebar pisession.Sidebar
+---@return integer buffer
+local function buffer_of(sidebar)
+  if not sidebar.prompt or not vim.api.nvim_buf_is_valid(sidebar.prompt) then
+    sidebar.prompt = make(sidebar)
+  end
+  return sidebar.prompt
 end
 
 --- Opens the prompt with a text; a draft is replaced only after a question.
 ---@param sidebar pisession.Sidebar
----@param body string
+---@param body string empty: the draft, or an empty prompt
 function M.open(sidebar, body)
-  local buffer = sidebar.prompt
-  if not buffer or not vim.api.nvim_buf_is_valid(buffer) then
-    buffer = make(sidebar)
-    sidebar.prompt = buffer
-  end
-  local lines = vim.split(body, '\n')
-  if body == '' then
+  local buffer = buffer_of(sidebar)
+  local draft, lines = text_of(buffer), vim.split(body, '\n')
+  if body == '' or draft == body then
     return show(sidebar, buffer)
-  elseif is_empty(buffer) then
+  elseif draft == '' then
     vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
     return show(sidebar, buffer)
   end
-  vim.ui.select(
-    { 'Keep my draft', 'Replace it' },
-    { prompt = 'There is a draft in the prompt.' },
-    function(choice)
-      if choice == 'Replace it' then
-        vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
-      end
-      show(sidebar, buffer)
+  local asked = { prompt = 'There is a draft in the prompt.' }
+  vim.ui.select({ 'Keep my draft', 'Replace it' }, asked, function(choice)
+    if choice == 'Replace it' then
+      vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
     end
-  )
+    show(sidebar, buffer)
+  end)
 end
 
 return M

@@ -5,132 +5,346 @@ local text = require('pisession.text')
 
 local M = {}
 
-local function size_of(one)
-  local size = one.contextSize
-  if not size then
-    return ''
-  end
-  return (size.source == 'measured' and '' or '~') .. text.tokens(size.tokens)
-end
+--- Sessions a page.
+local PAGE = 200
+--- Forks of a session that stand open by themselves.
+local OPEN_FORKS = 2
+--- Cells of a title at least.
+local MIN_TITLE = 12
 
+---@class pisession.Listed
+---@field session string
+---@field path string?
+---@field depth integer
+---@field name string?
+
+---@class pisession.ListLine
+---@field one pisession.Listed
+---@field lineage string
+---@field forks pisession.Listed[] of a closed family
+
+---@param one table
+---@return string
 local function title_of(one)
-  if one.name then
-    return text.clean(one.name)
-  elseif one.fork and one.fork.firstMessage then
-    return text.clean(one.fork.firstMessage)
-  end
-  return text.clean(one.firstMessage or 'nothing said yet')
+  local fork = one.fork and one.fork.firstMessage
+  return text.clean(one.name or fork or one.firstMessage or 'nothing said yet')
 end
 
+---@param iso string?
+---@return string?
+local function when(iso)
+  local clock, date, day = text.clock(iso)
+  return day == os.date('%Y-%m-%d') and clock or date
+end
+
+---@param one table
+---@return string
 local function words_of(one)
-  local clock, date, day = text.clock(one.modified)
-  local parts = { size_of(one), day == os.date('%Y-%m-%d') and clock or date }
-  if one.unsaved then
-    parts[#parts + 1] = 'unsaved'
+  local parts = {}
+  local function say(words)
+    parts[#parts + 1] = words ~= '' and words or nil
   end
-  if one.live then
-    parts[#parts + 1] = 'live'
+  if one.contextSize then
+    say((one.contextSize.source == 'measured' and '' or '~') .. text.tokens(one.contextSize.tokens))
   end
-  if one.open > 1 then
-    parts[#parts + 1] = one.open .. ' windows'
-  end
+  say(when(one.modified) or '')
+  say(one.unsaved and 'unsaved' or '')
+  say(one.live and 'live' or '')
+  say(one.open > 1 and one.open .. ' windows' or '')
   if one.fork and one.fork.preview then
-    parts[#parts + 1] = ('at "%s"'):format(text.cut(text.clean(one.fork.preview), 20, '…'))
+    say(('at "%s"'):format(text.cut(text.clean(one.fork.preview), 20, '…')))
   end
-  return table.concat(
-    vim.tbl_filter(function(part)
-      return part and part ~= ''
-    end, parts),
-    ' · '
-  )
+  return table.concat(parts, ' · ')
 end
 
---- The lines of the list, one a session.
----@param listed table[]
+--- What a closed family still tells: how many forks, the newest, and what is urgent in it.
+---@param forks pisession.Listed[]
+---@return string
+local function family_words(forks)
+  local newest, is_live, is_unsaved = '', false, false
+  for _, one in ipairs(forks) do
+    newest = (one.modified or '') > newest and one.modified or newest
+    is_live, is_unsaved = is_live or one.live, is_unsaved or one.unsaved
+  end
+  local state = is_live and ', live' or is_unsaved and ', unsaved' or ''
+  return ('%s, newest %s%s'):format(text.many(#forks, 'fork', 'forks'), when(newest) or '?', state)
+end
+
+--- Whether another one of the same depth comes behind one, below the same parent.
+local function has_sibling(listed, at)
+  for behind = at + 1, #listed do
+    if listed[behind].depth < listed[at].depth then
+      return false
+    elseif listed[behind].depth == listed[at].depth then
+      return true
+    end
+  end
+  return false
+end
+
+---@param listed pisession.Listed[]
+---@param at integer
+---@param signs table
+---@return string
+local function lineage_of(listed, at, signs)
+  local one, parts = listed[at], {}
+  for depth = 1, one.depth - 1 do
+    local outer = at
+    while listed[outer] and listed[outer].depth > depth do
+      outer = outer - 1
+    end
+    parts[#parts + 1] = listed[outer] and has_sibling(listed, outer) and signs.line or '  '
+  end
+  return table.concat(parts) .. (has_sibling(listed, at) and signs.branch or signs.last)
+end
+
+---@param glyphs pisession.Glyphs
+---@return table
+local function signs_of(glyphs)
+  if glyphs.guide == '│' then
+    return {
+      here = '●',
+      other = '○',
+      closed = '▸',
+      line = '│ ',
+      branch = '├ ⑂',
+      last = '└ ⑂',
+      fork = '⑂',
+    }
+  end
+  return {
+    here = '@',
+    other = 'o',
+    closed = '+',
+    line = '| ',
+    branch = '|-Y',
+    last = '`-Y',
+    fork = 'Y',
+  }
+end
+
+---@param listed pisession.Listed[]
+---@param at integer
+---@return pisession.Listed[]
+local function forks_of(listed, at)
+  local forks = {}
+  for behind = at + 1, #listed do
+    if listed[behind].depth <= listed[at].depth then
+      break
+    end
+    forks[#forks + 1] = listed[behind]
+  end
+  return forks
+end
+
+--- The lines to show: families of many forks are closed unless they were opened.
+---@param listed pisession.Listed[]
 ---@param current string?
----@param width integer
----@return string[]
-function M.lines(listed, current, width)
-  local lines = {}
-  for at, one in ipairs(listed) do
-    local sign = one.session == current and '●' or '○'
-    local lineage = one.depth > 0 and ((' │'):rep(one.depth - 1) .. ' ├ ⑂ ')
-      or (' ' .. sign .. ' ')
-    local right = words_of(one)
-    local room = width - text.width(lineage) - text.width(right) - 2
-    lines[at] = lineage
-      .. text.fill(text.cut(title_of(one), math.max(room, 12), '…'), math.max(room, 12))
-      .. ' '
-      .. right
+---@param folds table<string, boolean>
+---@param glyphs pisession.Glyphs
+---@return pisession.ListLine[]
+function M.shown(listed, current, folds, glyphs)
+  local signs, lines, at = signs_of(glyphs), {}, 1
+  while at <= #listed do
+    local one = listed[at]
+    local forks = one.depth == 0 and forks_of(listed, at) or {}
+    local is_open = folds[one.session]
+    if is_open == nil then
+      is_open = #forks <= OPEN_FORKS
+    end
+    local is_closed = #forks > 0 and not is_open
+    local sign = one.session == current and signs.here or one.fork and signs.fork or signs.other
+    local lineage = one.depth > 0 and lineage_of(listed, at, signs)
+      or is_closed and signs.closed
+      or sign
+    lines[#lines + 1] = { one = one, lineage = lineage, forks = is_closed and forks or {} }
+    at = at + 1 + (is_closed and #forks or 0)
   end
   return lines
 end
 
-local function show(sidebar, answer, cwd)
-  local listed = answer.sessions
-  local width = math.max(vim.api.nvim_win_get_width(sidebar.window), 60)
-  local lines = M.lines(listed, sidebar.session.handle, width)
+--- A line of the list, as wide as asked for.
+---@param shown pisession.ListLine
+---@param width integer
+---@return string
+function M.line(shown, width)
+  local right = words_of(shown.one)
+  if #shown.forks > 0 then
+    right = right .. ' · ' .. family_words(shown.forks)
+  end
+  local left = ' ' .. shown.lineage .. ' '
+  local room = math.max(width - text.width(left) - text.width(right) - 2, MIN_TITLE)
+  return left .. text.fill(text.cut(title_of(shown.one), room, '…'), room) .. ' ' .. right
+end
+
+---@class pisession.ListView
+---@field sidebar pisession.Sidebar
+---@field listed pisession.Listed[]
+---@field cwd string? nil: all folders
+---@field cursor string? goes on here
+---@field folds table<string, boolean>
+---@field window integer
+---@field buffer integer
+---@field width integer
+---@field shown pisession.ListLine[]
+local ListView = {}
+ListView.__index = ListView
+
+---@return string[]
+function ListView:lines()
+  local glyphs = require('pisession.glyphs').choose(require('pisession.config').get().icons)
+  self.shown = M.shown(self.listed, self.sidebar.session.handle, self.folds, glyphs)
+  local lines = {}
+  for at, shown in ipairs(self.shown) do
+    lines[at] = M.line(shown, self.width)
+  end
   if #lines == 0 then
-    lines = { cwd and ' No pi session in this folder yet.' or ' No pi session yet.' }
+    lines[1] = self.cwd and ' No pi session in this folder yet.' or ' No pi session yet.'
   end
   lines[#lines + 1] = ''
-  lines[#lines + 1] = cwd and ' <CR> open   a all folders   n new   q close'
-    or ' <CR> open   h this folder   n new   q close'
-  local window
-  window = require('pisession.float').open(lines, {
-    title = cwd and 'Sessions, this folder' or 'Sessions, all folders',
-    width = width,
+  local other = self.cwd and 'a all folders' or 'h this folder'
+  local more = self.cursor and '   m more' or ''
+  lines[#lines + 1] = (' <CR> open   <Tab> forks   %s   n new   / search%s   q close'):format(
+    other,
+    more
+  )
+  return lines
+end
+
+---@return pisession.ListLine?
+function ListView:at_cursor()
+  return self.shown[vim.api.nvim_win_get_cursor(self.window)[1]]
+end
+
+function ListView:draw()
+  vim.bo[self.buffer].modifiable = true
+  vim.api.nvim_buf_set_lines(self.buffer, 0, -1, false, self:lines())
+  vim.bo[self.buffer].modifiable = false
+end
+
+function ListView:open_one()
+  local line = self:at_cursor()
+  if line then
+    local one = line.one
+    vim.api.nvim_win_close(self.window, true)
+    self.sidebar:switch(
+      one.path and not one.unsaved and { path = one.path } or { session = one.session }
+    )
+  end
+end
+
+--- The session a family is listed under.
+---@param one pisession.Listed
+---@return pisession.Listed
+function ListView:root_of(one)
+  local root = one
+  for _, other in ipairs(self.listed) do
+    root = other.depth == 0 and other or root
+    if other == one then
+      break
+    end
+  end
+  return root
+end
+
+function ListView:toggle_forks()
+  local line = self:at_cursor()
+  if line then
+    self.folds[self:root_of(line.one).session] = #line.forks > 0
+    self:draw()
+  end
+end
+
+function ListView:more()
+  if not self.cursor then
+    return
+  end
+  M.ask(self.sidebar, self.cwd, self.cursor, function(answer)
+    if vim.api.nvim_buf_is_valid(self.buffer) then
+      vim.list_extend(self.listed, answer.sessions)
+      self.cursor = answer.cursor
+      self:draw()
+    end
+  end)
+end
+
+---@param answer table
+---@return pisession.ListView
+function ListView:show(answer)
+  self.listed, self.cursor = answer.sessions, answer.cursor
+  self.width =
+    math.min(math.max(vim.api.nvim_win_get_width(self.sidebar.window), 76), vim.o.columns - 6)
+  local function method(name)
+    return function()
+      self[name](self)
+    end
+  end
+  self.window, self.buffer = require('pisession.float').open(self:lines(), {
+    title = self.cwd and 'Sessions, this folder' or 'Sessions, all folders',
+    width = self.width,
     stay = {
-      ['<CR>'] = function()
-        local one = listed[vim.api.nvim_win_get_cursor(window)[1]]
-        if one then
-          vim.api.nvim_win_close(window, true)
-          sidebar:switch(
-            one.path and not one.unsaved and { path = one.path } or { session = one.session }
-          )
-        end
-      end,
+      ['<CR>'] = method('open_one'),
+      ['<Tab>'] = method('toggle_forks'),
+      za = method('toggle_forks'),
+      m = method('more'),
     },
     keys = {
       a = function()
-        M.list(sidebar, nil)
+        M.list(self.sidebar, nil)
       end,
       h = function()
-        M.list(sidebar, vim.fn.getcwd())
+        M.list(self.sidebar, vim.fn.getcwd())
       end,
       n = function()
-        M.new(sidebar)
+        M.new(self.sidebar)
       end,
     },
   })
+  return self
 end
 
 ---@param sidebar pisession.Sidebar
 ---@param cwd string?
-function M.list(sidebar, cwd)
-  rpc.request('session/list', { cwd = cwd, limit = 100 }, function(err, answer)
+---@param cursor string?
+---@param done fun(answer: table)
+function M.ask(sidebar, cwd, cursor, done)
+  rpc.request('session/list', { cwd = cwd, limit = PAGE, cursor = cursor }, function(err, answer)
     if err then
       return require('pisession.refusals').say(sidebar, err)
     end
-    show(sidebar, answer, cwd)
+    done(answer)
   end)
 end
 
+--- Lists sessions in a float.
+---@param sidebar pisession.Sidebar
+---@param cwd string? nil: of all folders
+function M.list(sidebar, cwd)
+  M.ask(sidebar, cwd, nil, function(answer)
+    if sidebar:is_visible() then
+      setmetatable({ sidebar = sidebar, cwd = cwd, folds = {} }, ListView):show(answer)
+    end
+  end)
+end
+
+---@param sidebar pisession.Sidebar
 function M.open(sidebar)
   M.list(sidebar, vim.fn.getcwd())
 end
 
 --- A new session of this folder; its file appears with the first answer.
+---@param sidebar pisession.Sidebar
 function M.new(sidebar)
   rpc.request('session/create', { cwd = vim.fn.getcwd() }, function(err, answer)
     if err then
       return require('pisession.refusals').say(sidebar, err)
     end
-    sidebar:switch({ session = answer.session })
+    sidebar:switch({ session = answer.session }, true)
   end)
 end
 
 --- A terminal with pi on this session, in the session's folder.
+---@param sidebar pisession.Sidebar
 function M.continue_in_pi(sidebar)
   local info = sidebar.session.info
   local program = require('pisession.config').get().pi
@@ -146,10 +360,8 @@ function M.continue_in_pi(sidebar)
     cwd = vim.fn.getcwd()
   end
   vim.cmd.tabnew()
-  vim.fn.jobstart(
-    vim.list_extend(vim.deepcopy(program), { '--session', info.path }),
-    { term = true, cwd = cwd }
-  )
+  local words = vim.list_extend(vim.deepcopy(program), { '--session', info.path })
+  vim.fn.jobstart(words, { term = true, cwd = cwd })
   vim.cmd.startinsert()
 end
 

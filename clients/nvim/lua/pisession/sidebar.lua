@@ -199,6 +199,24 @@ function Sidebar:is_visible()
   return self.window ~= nil
 end
 
+--- Acts once the session has been read, or it is known that it cannot be.
+---@param act fun()
+function Sidebar:when_read(act)
+  local session = self.session
+  if session.handle or session.problem or rpc.connection.state == 'offline' then
+    return act()
+  end
+  self.pending = act
+end
+
+function Sidebar:do_pending()
+  local act = self.pending
+  if act then
+    self.pending = nil
+    self:when_read(act)
+  end
+end
+
 ---@param what 'rows'|'header'|'reset'
 ---@param detail table
 function Sidebar:changed(what, detail)
@@ -212,6 +230,7 @@ function Sidebar:changed(what, detail)
   else
     self:redraw_soon()
   end
+  self:do_pending()
 end
 
 function Sidebar:redraw_soon()
@@ -334,6 +353,26 @@ function Sidebar:row()
     return nil
   end
   return self.view:row_at(vim.api.nvim_win_get_cursor(self.window)[1])
+end
+
+--- Draws where a compaction would cut: in front of the first row of what is kept. Nothing kept
+--- takes it away.
+---@param kept string[] entries
+function Sidebar:draw_cut(kept)
+  if not vim.api.nvim_buf_is_valid(self.buffer) then
+    return
+  end
+  local is_kept, found = {}, nil
+  for _, entry in ipairs(kept) do
+    is_kept[entry] = true
+  end
+  for _, row in ipairs(self.view.rows) do
+    if row.first and is_kept[row.first] and row.level == nil then
+      found = row.id
+      break
+    end
+  end
+  self.view:draw_cut(found, '── cut ──')
 end
 
 --- Puts the cursor on a row; says whether it is there.

@@ -118,6 +118,24 @@ function M.percent(percent)
   return percent and ('%d%%'):format(math.floor(percent + 0.5)) or ''
 end
 
+--- `84k 42%`, `~31k ~16%`, or tokens alone where the window is unknown.
+---@param size pisession.RowSize
+---@return string
+function M.size(size)
+  local tilde = size.source == 'measured' and '' or '~'
+  local percent = size.percent and (' ' .. tilde .. M.percent(size.percent)) or ''
+  return tilde .. M.tokens(size.tokens) .. percent
+end
+
+--- `1 entry`, `2 entries`.
+---@param count integer
+---@param one string
+---@param more string
+---@return string
+function M.many(count, one, more)
+  return ('%d %s'):format(count, count == 1 and one or more)
+end
+
 --- `45s`, `6m12s`, `1h05m`, `2d04h`.
 ---@param milliseconds integer
 ---@return string

@@ -3,7 +3,8 @@
 
 ---@class pisession.Row
 ---@field id string
----@field kind 'user'|'answer'|'work'|'step'|'bash'|'note'|'compaction'|'summarised'|'branchSummary'|'alternative'|'group'|'ahead'|'here'|'meta'
+---@field kind string `user`, `answer`, `work`, `step`, `bash`, `note`, `compaction`, `summarised`,
+--- `branchSummary`, `alternative`, `group`, `ahead`, `here` or `meta`
 ---@field level string? the row it is inside; nil: the main line
 ---@field after string? the row of its level it stands behind; nil: the first
 ---@field entry string? what acting on it means

@@ -6,7 +6,7 @@ local text = require('pisession.text')
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace('pisession')
-M.namespace = namespace
+local cuts = vim.api.nvim_create_namespace('pisession.cut')
 
 ---@class pisession.Shown
 ---@field state string what the line depends on besides the row
@@ -210,6 +210,20 @@ function View:say(sentences)
   self:set_lines(0, -1, sentences)
   for at = 0, #sentences - 1 do
     vim.api.nvim_buf_set_extmark(self.buffer, namespace, at, 0, { line_hl_group = 'PisessionHint' })
+  end
+end
+
+--- Draws a line in front of a row, or takes it away: the cut of a compaction that is looked at.
+---@param id string?
+---@param words string
+function View:draw_cut(id, words)
+  vim.api.nvim_buf_clear_namespace(self.buffer, cuts, 0, -1)
+  local line = id and self:line_of(id)
+  if line then
+    vim.api.nvim_buf_set_extmark(self.buffer, cuts, line - 1, 0, {
+      virt_lines = { { { words, 'PisessionCompaction' } } },
+      virt_lines_above = true,
+    })
   end
 end
 
