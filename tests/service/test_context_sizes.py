@@ -394,8 +394,8 @@ async def test_a_lookup_that_does_not_end_holds_nothing_up(
     monkeypatch.setattr(model_windows, "PATIENCE_SECONDS", 0.05)
     world.models.slow.add("demo/one")
     session = await opened(world, *TALK)
-    size = await session.context_size()
-    assert (size.model, size.window, size.percent) == ("demo/one", None, None)
+    asked = await session.context_size()
+    assert (asked.model, asked.window, asked.percent) == ("demo/one", None, None)
     assert (await session.context_sizes(["a1"]))["a1"].window is None
     await session.refresh_settings()
     listener = Listener(session)
