@@ -95,6 +95,9 @@ def _actions(cut: Cut) -> bytes:
 
 
 def _action(cut: Cut, kind: int, shape: int) -> int:
+    if cut == "labeled-only":
+        # Labels alone decide there, and rows are placed one by one.
+        return _SILENT
     if kind == kinds.ASSISTANT:
         return _answer_action(cut, shape)
     if kind == kinds.TOOL_RESULT:

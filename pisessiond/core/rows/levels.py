@@ -118,10 +118,14 @@ class Tree:
             cutter.place(segment)
         if leaf != NONE:
             self._cut_line(cutter, self.session.index.branch(leaf), leaf)
-            if self.session.index.child_count(leaf):
+            if self.goes_on():
                 # What a call waits for is not to be seen from here.
                 cutter.end_work()
         return cutter
+
+    def goes_on(self) -> bool:
+        """Whether anything with a row stands below the leaf."""
+        return any(map(self.has_rows, self.lines.children(self.leaf)))
 
     def _cutter(self) -> Cutter:
         return Cutter(self.session, self.shapes, self.filter)
@@ -141,7 +145,7 @@ class Tree:
         leaf = self.leaf
         found: list[Segment] = []
         line = list(self.lines.onwards(leaf))
-        if line and self._has_rows(line[0]):
+        if line and self.has_rows(line[0]):
             inside = len(self._ahead_level())
             found.append(
                 Segment(
@@ -177,31 +181,34 @@ class Tree:
         return cutter.segments
 
     def _work_level(self, first: int, name: str) -> list[Segment]:
-        rows = self._work_rows(first)
+        rows, is_open = self._work_rows(first)
         inside = Cutter(self.session, self.shapes, "inside")
         inside.feed(rows)
         if len(inside.segments) < 2:
             raise NoSuchLevel(name)
-        if rows[-1] != self.leaf or self.session.index.child_count(self.leaf):
+        if not is_open:
             inside.end_work()
         return inside.segments
 
-    def _work_rows(self, first: int) -> list[int]:
-        """The entries of the work that begins with one, as far as it goes on its line."""
+    def _work_rows(self, first: int) -> tuple[list[int], bool]:
+        """The entries of the work that begins with one, and whether more may be added to it."""
         cutter = self._cutter()
         stop = self.kept_depth(first)
         depth = self.session.index.depth
         rows: list[int] = []
         for row in (first, *self.lines.onwards(first)):
             if depth[row] == stop and rows:
-                break
+                return rows, False
             cutter.feed([row])
-            if len(cutter.segments) != 1 or not cutter.is_work:
-                break
+            if len(cutter.segments) != 1:
+                return rows, False
             rows.append(row)
-            if row == self.leaf or (self._is_branch_point(row) and self._alternatives(row)):
-                break
-        return rows
+            if row == self.leaf:
+                return rows, cutter.is_work and not self.goes_on()
+            if self._is_branch_point(row) and self._alternatives(row):
+                # Only what has no row goes on behind it.
+                cutter.end_work()
+        return rows, False
 
     # Lines -------------------------------------------------------------------------------------
 
@@ -320,7 +327,7 @@ class Tree:
         found = [
             self._alternative(point, child)
             for child in self.lines.leaving(point)
-            if self._has_rows(child)
+            if self.has_rows(child)
         ]
         found.sort(key=lambda one: (one.labelled == NONE, -one.last))
         return found
@@ -340,12 +347,12 @@ class Tree:
             labelled=max((row for row in line if ids[row] in labels), default=NONE),
         )
 
-    def _has_rows(self, first: int) -> bool:
-        """Whether anything at or below an entry gives a row."""
+    def has_rows(self, first: int, without: int = NONE) -> bool:
+        """Whether anything at or below an entry gives a row, one entry not counted."""
         waiting = [first]
         while waiting:
             row = waiting.pop()
-            if has_row(self.session, self.shapes, row, self.filter):
+            if row != without and has_row(self.session, self.shapes, row, self.filter):
                 return True
             waiting += self.session.index.children_in_file_order(row)
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pisessiond.core import kinds
 from pisessiond.core.index import NONE
 from pisessiond.core.session import Session
 
@@ -12,12 +13,15 @@ class Ways:
     """Where one last came from at each branch point of a session."""
 
     def __init__(self, session: Session) -> None:
-        """Everything is as a file tells it: one came by the branch with the newest entry."""
-        self._index = session.index
+        """Everything is as a file tells it: one came by the branch with the newest message.
+
+        Entries without one are no way one came by: an anchor is written under the place one went
+        back to, where the line goes on as before.
+        """
+        self._index = index = session.index
         self._way: dict[int, int] = {}
-        index = session.index
-        parent = index.parent
-        newest = list(range(len(index)))
+        parent, kind = index.parent, index.kind
+        newest = [row if kind[row] in kinds.GIVES_MESSAGE else NONE for row in range(len(index))]
         for row in reversed(index.in_order()):
             above = parent[row]
             if above != NONE and newest[row] > newest[above]:
@@ -25,9 +29,9 @@ class Ways:
         for row in index.in_order():
             if index.child_count(row) > 1:
                 children = index.children_in_file_order(row)
-                self._way[row] = max(children, key=newest.__getitem__)
+                self._way[row] = max(children, key=lambda child: (newest[child], child))
         if len(index.roots) > 1:
-            self._way[NONE] = max(index.roots, key=newest.__getitem__)
+            self._way[NONE] = max(index.roots, key=lambda root: (newest[root], root))
 
     def at(self, row: int) -> int:
         """The child of the way last taken from a branch point (NONE: the root); NONE if unknown."""
@@ -42,11 +46,28 @@ class Ways:
             row = above
 
     def appended(self, row: int) -> None:
-        """Remember the last step to a row that was added; the steps above it are known."""
+        """Remember the last step to an entry that was added, where that is a message.
+
+        The steps above it are known. Beside what says nothing the line goes on as before.
+        """
+        index = self._index
+        if index.kind[row] not in kinds.GIVES_MESSAGE:
+            siblings = self._siblings(row)
+            if len(siblings) > 1:
+                self._way.setdefault(index.parent[row], siblings[-2])
+            return
+        while True:
+            above = index.parent[row]
+            if len(self._siblings(row)) > 1:
+                self._way[above] = row
+            # Entries without a message above it were no step yet.
+            if above == NONE or index.kind[above] in kinds.GIVES_MESSAGE:
+                return
+            row = above
+
+    def _siblings(self, row: int) -> list[int]:
         above = self._index.parent[row]
-        siblings = self._index.roots if above == NONE else None
-        if len(siblings) > 1 if siblings is not None else self._index.child_count(above) > 1:
-            self._way[above] = row
+        return self._index.roots if above == NONE else self._index.children_in_file_order(above)
 
 
 class Lines:
@@ -76,10 +97,12 @@ class Lines:
 
     def onwards(self, row: int) -> Iterator[int]:
         """The rest of the line behind a row."""
-        at = self.next(row)
-        while at != NONE:
-            yield at
-            at = self.next(at)
+        first_child, points = self._session.index.first_child, self._session.index.branch_points
+        while True:
+            row = self.next(row) if row == NONE or row in points else first_child[row]
+            if row == NONE:
+                return
+            yield row
 
     def end(self, row: int) -> int:
         """The last row of the line through a row."""
