@@ -135,7 +135,7 @@ class RowBook:
         held = self._held
         fresh: _Gathered | None = None
         while True:
-            session = await held.sized()
+            session = held.session
             known = self._gathered
             if known is not None and known.session is session:
                 return known
