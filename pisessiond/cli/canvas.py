@@ -9,14 +9,24 @@ from typing import Final
 
 from pisessiond.cli.figures import count, format_day, format_tokens, parse_time
 from pisessiond.cli.plain_text import cell_width, clean_line, cut, fill
-from pisessiond.cli.tree_view import ASCII, UNICODE, Glyphs
+from pisessiond.cli.row_view import ASCII, UNICODE, Glyphs
 from pisessiond.client import answers
 
 BAR_CELLS: Final = 10
 FIGURE_CELLS: Final = 14
 """What stands at the right end of a line and is no longer than this is kept on narrow screens."""
 LONGEST_TITLE: Final = 200
-_OTHER: Final = {True: "·", False: "-"}
+_ROW_KINDS: Final = {
+    "user": "user",
+    "assistant": "answer",
+    "toolResult": "step",
+    "bashExecution": "bash",
+    "custom": "note",
+    "custom_message": "note",
+    "compaction": "compaction",
+    "branch_summary": "branchSummary",
+}
+"""By role or type, the kind of row an entry gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,7 @@ class Canvas:
     def titled(self, node: answers.Node) -> str:
         """Sign, label and words of an entry."""
         key = node.get("role") if node["type"] == "message" else node["type"]
-        sign = self.glyphs.roles.get(key or "", _OTHER[not self.is_ascii])
+        sign = self.glyphs.roles[_ROW_KINDS.get(key or "", "meta")]
         label = node.get("label")
         tag = f"[{clean_line(label)}] " if label else ""
         words = clean_line(node["preview"][:LONGEST_TITLE]) or clean_line(node["type"])
@@ -94,7 +104,9 @@ class Canvas:
             return f"{start:%H:%M}{dash}{end:%H:%M}"
         return f"{format_day(start)} {start:%H:%M}{dash}{format_day(end)} {end:%H:%M}"
 
-    def bar(self, tokens: int, window: int | None, due_at: int | None = None) -> str:
+    def bar(
+        self, tokens: int, window: int | None, due_at: int | None = None, cells: int = BAR_CELLS
+    ) -> str:
         """How full a window is, with a mark where compaction begins by itself; empty without one.
 
         Rounded; one cell from above nothing on, and never full below all of it.
@@ -102,13 +114,13 @@ class Canvas:
         if not window:
             return ""
         full, empty, mark = ("#", ".", "|") if self.is_ascii else ("▰", "▱", "│")
-        cells = round(tokens * BAR_CELLS / window)
-        cells = max(cells, 1) if tokens > 0 else 0
-        cells = BAR_CELLS if tokens >= window else min(cells, BAR_CELLS - 1)
-        drawn = full * cells + empty * (BAR_CELLS - cells)
+        filled = round(tokens * cells / window)
+        filled = max(filled, 1) if tokens > 0 else 0
+        filled = cells if tokens >= window else min(filled, cells - 1)
+        drawn = full * filled + empty * (cells - filled)
         if due_at is None or due_at >= window:
             return drawn
-        at = max(int(due_at * BAR_CELLS / window), 0)
+        at = max(int(due_at * cells / window), 0)
         return drawn[:at] + mark + drawn[at + 1 :]
 
 

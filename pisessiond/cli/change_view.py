@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pisessiond.cli.figures import count
 from pisessiond.cli.plain_text import clean_line, cut
 from pisessiond.cli.report_view import short_size, title_of
+from pisessiond.cli.row_view import Row, RowView
 from pisessiond.client.update import Update
 
 
-def update_lines(update: Update, width: int) -> Iterator[str]:
-    """One line for each change, then where the session stands."""
+def update_lines(update: Update, view: RowView) -> Iterator[str]:
+    """A line for each change, the rows that are new or other by it, and where the session stands.
+
+    Rows are those of the main line; of what came elsewhere, and where nobody asked for rows, the
+    entries are told.
+    """
     if update.snapshot is not None:
         yield f"{title_of(update.snapshot)}: opened with " + count(
             update.snapshot["entryCount"], "entry", "entries"
         )
+    rows = _new_rows(update.changes)
     for change in update.changes:
-        for what in _words_of(change):
-            yield cut(f"{origin_name(change.get('origin'))}: {what}", width)
+        for what in _words_of(change, has_rows=bool(rows)):
+            yield cut(f"{origin_name(change.get('origin'))}: {what}", view.width)
+    yield from view.draw(rows)
     leaf = "before the first entry" if update.leaf is None else _id(update.leaf)
     yield f"  leaf {leaf}, context {short_size(update.context_size)}, rev {update.rev}"
+
+
+def _new_rows(changes: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """The rows of the main line that were told, each as it was told last."""
+    told: dict[str, Row] = {}
+    for change in changes:
+        for row in change.get("upsert") or ():
+            if row["level"] is None and row["kind"] != "here":
+                told[row["id"]] = row
+    return list(told.values())
 
 
 def origin_name(origin: Any) -> str:
@@ -31,10 +48,14 @@ def origin_name(origin: Any) -> str:
     return {"external": "another program", "repair": "the daemon"}.get(str(origin), "someone")
 
 
-def _words_of(change: dict[str, Any]) -> Iterator[str]:
+def _words_of(change: Mapping[str, Any], *, has_rows: bool) -> Iterator[str]:
     kind = str(change.get("kind"))
     nodes = change.get("nodes") or []
     match kind:
+        case "rows":
+            return
+        case "append" | "compact" if has_rows and all(map(_is_on_line, nodes)):
+            yield f"{kind} {' '.join(_id(node['id']) for node in nodes)}"
         case "append" | "compact" if nodes:
             for node in nodes:
                 name = clean_line(str(node.get("role") or node.get("type")))
@@ -59,6 +80,10 @@ def _words_of(change: dict[str, Any]) -> Iterator[str]:
             yield "problem " + count(len(change.get("problems") or ()), "problem")
         case _:
             yield clean_line(kind)
+
+
+def _is_on_line(node: Mapping[str, Any]) -> bool:
+    return "active" in node["flags"]
 
 
 def _place(entry: Any) -> str:

@@ -14,6 +14,7 @@ from pisessiond.cli.output import Output
 if TYPE_CHECKING:
     from pisessiond.client.blocking import BlockingClient
     from pisessiond.client.blocking_session import BlockingSession
+    from pisessiond.client.session import Filter
 
 P = ParamSpec("P")
 
@@ -58,13 +59,19 @@ def remote_command(
     return command
 
 
-def open_session(client: BlockingClient, session: str) -> BlockingSession:
-    """Opens what a SESSION argument means: a file, `latest` of this folder, or an id."""
+def open_session(
+    client: BlockingClient, session: str, rows: Filter | None = None
+) -> BlockingSession:
+    """Opens what a SESSION argument means: a file, `latest` of this folder, or an id.
+
+    With `rows` (a filter) its changes tell of rows.
+    """
+    wish = given(rows)
     if session == "latest":
-        return client.open(latest=os.getcwd())
+        return client.open(latest=os.getcwd(), rows=wish)
     if is_file(session):
-        return client.open(path=session)
-    return client.open(session)
+        return client.open(path=session, rows=wish)
+    return client.open(session, rows=wish)
 
 
 def is_file(session: str) -> bool:

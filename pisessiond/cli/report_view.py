@@ -44,21 +44,6 @@ def title_of(opened: answers.OpenResult) -> str:
     return name + (" [+]" if opened["unsaved"] else "")
 
 
-def header_lines(opened: answers.OpenResult, shown: int, width: int, words: str) -> Iterator[str]:
-    """The two lines above a tree: title and size, then how much of it is shown."""
-    size = (size_text if width >= 56 else short_size)(opened["contextSize"])
-    room = max(width - len(size) - 2, 8)
-    yield f" {fill(cut(title_of(opened), room), room)} {size}"
-    entries = count(opened["entryCount"], "entry", "entries")
-    rows = entries if shown == opened["entryCount"] else f"{shown:,} of {entries}"
-    notes = [words, rows]
-    if opened["problems"]:
-        notes.append(count(len(opened["problems"]), "problem"))
-    if opened["readOnly"]:
-        notes.append(f"read only: {clean_line(opened['readOnly'])}")
-    yield cut(" " + " · ".join(notes), width)
-
-
 def problem_lines(problems: list[answers.Problem]) -> Iterator[str]:
     """Each problem with its place, and under it what it means."""
     for problem in problems:

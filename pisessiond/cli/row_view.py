@@ -24,6 +24,9 @@ MAX_LEVELS: Final = 4
 MIN_TEXT: Final = 12
 """A list without names is useless: so many cells are the text's, whatever else is left out."""
 
+MAX_ID: Final = 36
+"""Cells of an id at most: those of a UUID."""
+
 WITH_TIME: Final = 56
 WITH_TOKENS: Final = 40
 WITH_PERCENT: Final = 24
@@ -266,6 +269,19 @@ class RowView:
         for sign, spelled in self.glyphs.spelled.items():
             title = title.replace(sign, spelled)
         return title
+
+
+def id_column(rows: Sequence[Row], mark: str) -> list[str]:
+    """For each row the entry that acting on it means, all equally wide.
+
+    Args:
+        rows: as they are drawn.
+        mark: stands where an id is cut.
+    """
+    ids = ["" if row["entry"] is None else clean_line(str(row["entry"])) for row in rows]
+    ids = [cut(one, MAX_ID, mark) for one in ids]
+    cells = max(map(cell_width, ids), default=0)
+    return [fill(one, cells) for one in ids]
 
 
 def _size_texts(size: Mapping[str, Any] | None) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from pisessiond.cli.remote import (
 )
 
 if TYPE_CHECKING:
-    from pisessiond.client import answers
+    from pisessiond.cli.row_view import RowView
     from pisessiond.client.blocking import BlockingClient
     from pisessiond.client.blocking_session import BlockingSession
     from pisessiond.client.session import Filter
@@ -28,8 +28,13 @@ if TYPE_CHECKING:
 
 FILTERS = ["default", "no-tools", "user-only", "labeled-only", "all"]
 
-AT_ONCE = 2000
-"""Entries whose sizes are asked for in one request; the protocol's most."""
+WITH_IDS = 72
+"""Cells from which a tree has ids; its rows keep all their columns beside them."""
+
+filter_option = click.option(
+    "--filter", "shown", type=click.Choice(FILTERS), default="default", show_default=True
+)
+ascii_option = click.option("--ascii", is_flag=True, help="Draw with ASCII characters only.")
 
 
 @click.command(
@@ -102,12 +107,25 @@ def list_sessions(
     epilog=examples(
         "pisessiond tree",
         "pisessiond tree session.jsonl --filter user-only",
-        "pisessiond tree 0192f3c1-... --json | jq '.nodes[].id'",
+        "pisessiond tree latest --open 5f2c91aa --open 77d04c1e",
+        "pisessiond tree latest --open all --json | jq '.rows[].entry'",
     )
 )
 @latest_argument
-@click.option("--filter", "shown", type=click.Choice(FILTERS), default="default", show_default=True)
-@click.option("--ascii", is_flag=True, help="Draw with ASCII characters only.")
+@filter_option
+@click.option(
+    "--open",
+    "opened",
+    multiple=True,
+    metavar="all|none|ID",
+    default=("none",),
+    show_default=True,
+    help="Unfold everything, nothing, or the way to an entry and what it stands for; repeatable.",
+)
+@click.option(
+    "--ids/--no-ids", default=None, help="Put entry ids in front; they are from 72 cells."
+)
+@ascii_option
 @width_option
 @remote_command
 def tree(
@@ -115,43 +133,50 @@ def tree(
     output: Output,
     session: str,
     shown: Filter,
+    opened: tuple[str, ...],
+    ids: bool | None,
     ascii: bool,  # noqa: A002
     width: int | None,
 ) -> None:
-    """Draw a tree: branches, labels, leaf, sizes.
+    """Draw a tree: turns, work, branches, labels, leaf, sizes.
 
-    The main line is never indented; a branch that leaves it is, right under the entry where it
-    does. `~` is estimated, `+` is not on disk yet, `!` has a problem.
+    Work, branches that leave the line, what was summarised and what is ahead are one row each (▸)
+    until they are opened. `~` is estimated, `+` is not on disk yet, `!2` are two failures, x is out
+    of the context, ⑂ was forked. A row's id is what acting on it means; that of a branch, its end.
     """
-    from pisessiond.cli.report_view import header_lines
-    from pisessiond.cli.tree_view import ASCII, UNICODE, TreeView
+    from pisessiond.cli.canvas import Canvas
+    from pisessiond.cli.row_reading import read_rows
+    from pisessiond.cli.row_view import id_column
+    from pisessiond.cli.tree_header import header_lines
 
-    opened = open_session(client, session)
-    answer = _counted_tree(opened, shown)
+    held = open_session(client, session)
+    read = read_rows(held, shown, opened)
+    if any(row["size"] is None for row in read.rows):
+        # Sizes of a session that was just loaded are being counted; this waits for them.
+        held.context_size = held.opened["contextSize"] = held.size()
+        read = read_rows(held, shown, opened)
     if output.as_json:
-        output.json(answer)
+        output.json({"rev": read.rev, "level": None, "total": read.total, "rows": read.rows})
         return
-    if opened.context_size is None:
-        opened.context_size = opened.opened["contextSize"] = opened.size()
-    cells = screen_width(width)
-    glyphs = UNICODE if can_draw(ascii) else ASCII
-    view = TreeView(cells, glyphs, paint=output.paint)
-    for line in header_lines(opened.opened, len(answer["nodes"]), cells, shown):
+    canvas = Canvas(screen_width(width), not can_draw(ascii))
+    others = [one for one in held.clients if one["client"] != client.client_id]
+    for line in header_lines(held.opened, len(read.rows), shown, canvas, others):
         output.lines([output.paint(line, "head")])
-    output.lines(view.draw(answer["nodes"], opened.context_size))
+    shows_ids = canvas.width >= WITH_IDS if ids is None else ids
+    column = id_column(read.rows, canvas.glyphs.cut) if shows_ids else [""] * len(read.rows)
+    cells = canvas.width - (len(column[0]) + 1 if shows_ids and column else 0)
+    drawn = _row_view(output, cells, canvas.is_ascii).draw(read.rows, read.opened)
+    for name, line in zip(column, drawn, strict=True):
+        output.lines([f"{output.paint(name, 'id')} {line}" if shows_ids else line])
 
 
-def _counted_tree(session: BlockingSession, shown: Filter) -> answers.TreeResult:
-    """The whole tree, the sizes that its nodes do not know yet asked for one by one."""
-    answer = session.whole_tree(filter=shown)
-    unknown = [node for node in answer["nodes"] if node["contextSize"] is None]
-    for at in range(0, len(unknown), AT_ONCE):
-        some = unknown[at : at + AT_ONCE]
-        sizes = session.sizes([node["id"] for node in some])
-        for node in some:
-            if (size := sizes.get(str(node["id"]))) is not None:
-                node["contextSize"] = {"tokens": size["tokens"], "source": size["source"]}
-    return answer
+def _row_view(output: Output, width: int, is_ascii: bool) -> RowView:
+    from datetime import datetime
+
+    from pisessiond.cli.row_view import ASCII, UNICODE, RowView
+
+    today = datetime.now().astimezone().date()
+    return RowView(width, ASCII if is_ascii else UNICODE, today=today, paint=output.paint)
 
 
 @click.command(
@@ -253,28 +278,39 @@ def _show_messages(
 @click.command(
     epilog=examples(
         "pisessiond follow",
+        "pisessiond follow session.jsonl --filter no-tools",
         "pisessiond follow session.jsonl --json | jq --unbuffered .leaf",
     )
 )
 @latest_argument
+@filter_option
+@ascii_option
 @width_option
 @remote_command
-def follow(client: BlockingClient, output: Output, session: str, width: int | None) -> None:
+def follow(
+    client: BlockingClient,
+    output: Output,
+    session: str,
+    shown: Filter,
+    ascii: bool,  # noqa: A002
+    width: int | None,
+) -> None:
     """Print each change as it happens.
 
-    And each compaction or summary, when it begins and how it ends. Ends with Ctrl-C. With --json
-    each line is one object; the first, and each after changes were lost, has a snapshot.
+    Who did what, and the rows of the tree that are new or other by it; and each compaction or
+    summary, when it begins and how it ends. Ends with Ctrl-C. With --json each line is one object;
+    the first, and each after changes were lost, has a snapshot.
     """
     from pisessiond.client.update import Update
 
-    opened = open_session(client, session)
-    cells = screen_width(width)
-    _say_update(output, Update.of_opening(opened.opened), cells)
+    opened = open_session(client, session, rows=shown)
+    view = _row_view(output, screen_width(width), is_ascii=not can_draw(ascii))
+    _say_update(output, Update.of_opening(opened.opened), view)
     for update in opened.changes(progress=True):
-        _say_update(output, update, cells)
+        _say_update(output, update, view)
 
 
-def _say_update(output: Output, update: Update, width: int) -> None:
+def _say_update(output: Output, update: Update, view: RowView) -> None:
     if output.as_json:
         line: dict[str, Any] = {
             "rev": update.rev,
@@ -291,8 +327,8 @@ def _say_update(output: Output, update: Update, width: int) -> None:
         from pisessiond.cli.operation_view import operation_line
 
         if (told := operation_line(update.progress)) is not None:
-            output.lines([cut(told, width)])
+            output.lines([cut(told, view.width)])
         return
     from pisessiond.cli.change_view import update_lines
 
-    output.lines(update_lines(update, width))
+    output.lines(update_lines(update, view))

@@ -88,6 +88,7 @@ class _Joining:
     ) -> None:
         self._path = path
         self._who = who
+        self.client_id = who["id"]
         self._cwd = cwd
         self._start = start
         self._requests = requests
@@ -174,6 +175,11 @@ class Client:
         """What the daemon said of itself: protocol version, build, limits, methods."""
         assert self._joining.announced is not None, "a client exists once it has joined"
         return self._joining.announced
+
+    @property
+    def client_id(self) -> str:
+        """What the daemon knows this client by."""
+        return self._joining.client_id
 
     @property
     def older_daemon(self) -> str | None:

@@ -55,7 +55,7 @@ class Mirror:
                 target["label"] = change.get("label")
         self.leaf, self.size = update.leaf, update.context_size
         self._mark_active()
-        kinds = {change["kind"] for change in update.changes}
+        kinds = {change["kind"] for change in update.changes} - {"rows"}
         if update.snapshot is not None or not kinds <= _KNOWN:
             return False
         # Without changes it says that all sizes are known now, those that were missing here too.

@@ -321,6 +321,32 @@ class Session:
             filter=filter,
         )
 
+    async def whole_level(
+        self,
+        level: str | None = None,
+        *,
+        filter: Filter = "default",  # noqa: A002
+    ) -> answers.RowsResult:
+        """All rows inside one, or of the main line, of one rev unless it changes all the time."""
+        inside = UNSET if level is None else level
+        for _ in range(_TREE_ATTEMPTS):
+            whole = page = await self.rows(level=inside, count=_PAGE, filter=filter)
+            while (after := page.get("after")) is not None and page["rev"] == whole["rev"]:
+                try:
+                    page = await self.rows(level=inside, after=after, count=_PAGE, filter=filter)
+                except RpcFailure as failure:
+                    if failure.kind != "InvalidParams":
+                        raise
+                    # The row to go on behind is no more, for the session has changed.
+                    break
+                whole["rows"] += page["rows"]
+            else:
+                whole.pop("after", None)
+                if page["rev"] == whole["rev"]:
+                    return whole
+        whole["rows"] = list({row["id"]: row for row in whole["rows"]}.values())
+        return whole
+
     async def branches(
         self, query: str | Unset = UNSET, *, limit: int = 50, cursor: str | Unset = UNSET
     ) -> answers.BranchesResult:

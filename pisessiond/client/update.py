@@ -31,7 +31,7 @@ class Update:
     """The leaf after it."""
     context_size: answers.ContextSize | None
     """At the leaf; None while sizes are still being counted. Once they are known an update comes
-    that holds no changes and the rev before it."""
+    that holds no changes, but of rows where those are drawn, and the rev before it."""
     snapshot: answers.OpenResult | None = None
     """Set when changes were lost or the session was loaded anew: forget what you drew and fetch the
     tree again. `changes` is empty then."""

@@ -5,8 +5,9 @@ A change of look is a diff of these files.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,27 +21,54 @@ from pisessiond.cli.entry_view import entry_lines, message_lines
 from pisessiond.cli.list_view import folder_lines, list_notes, session_lines
 from pisessiond.cli.move_view import done_line, fork_lines, move_lines
 from pisessiond.cli.operation_view import cancelled_line, choice_line, operation_line
-from pisessiond.cli.report_view import (
-    header_lines,
-    problem_lines,
-    stats_lines,
-    status_lines,
-)
-from pisessiond.cli.tree_view import ASCII, UNICODE, Glyphs, TreeView
-from pisessiond.client.answers import Node
+from pisessiond.cli.report_view import problem_lines, stats_lines, status_lines
+from pisessiond.cli.row_view import ASCII, UNICODE, RowView, id_column
+from pisessiond.cli.tree_header import header_lines
 from pisessiond.client.update import Update
 from tests.cli import samples
 
 FOLDER = Path(__file__).parent / "golden"
+ROWS = Path(__file__).parents[1] / "rows"
 CANVAS = Canvas(80, zone=UTC)
 
 
-def _tree(nodes: list[Node], width: int = 80, glyphs: Glyphs = UNICODE) -> Iterable[str]:
-    view = TreeView(width, glyphs, zone=UTC)
-    return [
-        *header_lines(samples.OPENED, len(nodes), width, "default"),
-        *view.draw(nodes, samples.SIZE),
-    ]
+def _tree(width: int = 80, *, is_ascii: bool = False) -> Iterable[str]:
+    given = json.loads((ROWS / "login-fix.json").read_text("utf-8"))
+    rows, opened = given["rows"], set(given["open"])
+    canvas = Canvas(width, is_ascii, UTC)
+    view = RowView(width, ASCII if is_ascii else UNICODE, UTC, date.fromisoformat(given["today"]))
+    return [*_header(canvas, rows=len(rows)), *view.draw(rows, opened)]
+
+
+def _header(canvas: Canvas, rows: int = 19, shown: str = "default", **members: Any) -> list[str]:
+    size = {**samples.SIZE, **members.pop("size", {})}
+    opened: Any = {**samples.OPENED, **members}
+    opened["contextSize"] = members.get("contextSize", size)
+    others = opened["clients"][1:]
+    now = datetime(2026, 11, 12, 14, 40, tzinfo=UTC)
+    return list(header_lines(opened, rows, shown, canvas, others, now))
+
+
+def _headers() -> Iterable[str]:
+    clients = [{"client": f"c{number}", "name": "nvim"} for number in range(3)]
+    pi: Any = {"lastExternal": "2026-11-12T14:30:00.000Z"}
+    yield from _header(CANVAS, clients=clients, **pi)
+    yield from _header(CANVAS, clients=clients[:2], lastExternal="2026-11-12T14:20:00.000Z")
+    yield from _header(CANVAS, shown="labeled-only", contextSize=None, entryCount=1, rows=1)
+    yield from _header(CANVAS, problems=[1, 2], readOnly="a newer pi wrote it.", **pi)
+    after: Any = {"source": "estimated", "tokens": 34_000, "percent": 17.0, "before": 186_000}
+    unknown: Any = {"window": None, "percent": None, "dueAt": None, "model": None}
+    for width in (80, 55, 23):
+        for size in (dict[str, Any](), after, unknown):
+            yield from _header(Canvas(width, zone=UTC), size=size, name="a\x1b[1m rather long name")
+
+
+def _ids() -> Iterable[str]:
+    rows = json.loads((ROWS / "login-fix.json").read_text("utf-8"))["rows"][-4:]
+    uuid = "0192f3c1-0000-7000-8000-000000000000"
+    odd = [uuid, "x" * 80, 7, None]
+    yield from id_column(rows, "…")
+    yield from id_column([{**row, "entry": one} for row, one in zip(rows, odd, strict=True)], "~")
 
 
 def _changes() -> Iterable[str]:
@@ -58,8 +86,22 @@ def _changes() -> Iterable[str]:
         {"kind": "problem", "origin": "external", "problems": [1, 2]},
         {"kind": "somethingNew", "origin": nvim},
     ]
-    yield from update_lines(Update.of_opening(samples.OPENED), 80)
-    yield from update_lines(Update(12, tuple(changes), None, samples.SIZE), 80)
+    given = json.loads((ROWS / "login-fix.json").read_text("utf-8"))
+    view = RowView(80, UNICODE, UTC, date.fromisoformat(given["today"]))
+    yield from update_lines(Update.of_opening(samples.OPENED), view)
+    yield from update_lines(Update(12, tuple(changes), None, samples.SIZE), view)
+    added = [samples.node("u8* a4 user: One"), samples.node("a8* u8 assistant: Two")]
+    rows = [row for row in given["rows"] if row["kind"] in ("user", "work", "step", "here")][-4:]
+    grown: Any = [
+        {"kind": "append", "origin": nvim, "nodes": added},
+        {"kind": "rows", "origin": nvim, "upsert": rows, "gone": [], "stale": []},
+    ]
+    yield from update_lines(Update(14, tuple(grown), "a8", samples.SIZE), view)
+    elsewhere: Any = [
+        {"kind": "append", "origin": nvim, "nodes": [samples.node("x1 u1 user: Elsewhere")]},
+        {"kind": "rows", "origin": nvim, "upsert": [], "gone": [], "stale": [None]},
+    ]
+    yield from update_lines(Update(15, tuple(elsewhere), "a8", samples.SIZE), view)
 
 
 def _entries() -> Iterable[str]:
@@ -286,15 +328,12 @@ def _settings() -> Iterable[str]:
 def drawn() -> dict[str, str]:
     """Every golden file by name, as it is drawn now."""
     views: dict[str, Iterable[str]] = {
-        "rewinds-80": _tree(samples.REWINDS),
-        "rewinds-44": _tree(samples.REWINDS, 44),
-        "rewinds-30": _tree(samples.REWINDS, 30),
-        "rewinds-ascii": _tree(samples.REWINDS, 72, ASCII),
-        "gone-back": _tree(samples.GONE_BACK),
-        "two-roots": _tree(samples.TWO_ROOTS),
-        "deep": _tree(samples.deep(7), 60),
-        "empty": _tree([]),
-        "hostile": _tree(samples.HOSTILE, 60),
+        "tree-80": _tree(),
+        "tree-44": _tree(44),
+        "tree-30": _tree(30),
+        "tree-ascii": _tree(72, is_ascii=True),
+        "headers": _headers(),
+        "ids": _ids(),
         "changes": _changes(),
         "entries": _entries(),
         "reports": _reports(),

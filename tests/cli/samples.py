@@ -12,6 +12,7 @@ from pisessiond.client.answers import (
     Node,
     OpenResult,
     Progress,
+    Row,
     StatsResult,
     StatusResult,
     SummarizerChoice,
@@ -147,6 +148,39 @@ def node(drawn: str, **members: Any) -> Node:
     return result
 
 
+def row(drawn: str, **members: Any) -> Row:
+    """A row of the main line from `entry kind`."""
+    entry, kind = drawn.split()
+    size = members.pop("tokens", None)
+    made: Any = {
+        "id": f"e:{entry}",
+        "kind": kind,
+        "level": None,
+        "after": None,
+        "entry": entry,
+        "first": entry,
+        "last": entry,
+        "entries": 1,
+        "title": "",
+        "label": None,
+        "counts": [],
+        "failed": 0,
+        "outcome": None,
+        "time": "2026-11-12T14:33:00.000Z",
+        "duration": None,
+        "tokens": 10,
+        "size": size and {"tokens": size, "percent": None, "source": "measured", "grade": "ok"},
+        "rows": 0,
+        "depth": 0,
+        "fold": "none",
+        "flags": ["active"],
+        "forks": [],
+        "by": None,
+    }
+    result: Row = made | members
+    return result
+
+
 def tree(drawn: str) -> list[Node]:
     """Nodes from lines of `node`, sizes growing by a thousand, minutes by one."""
     lines = [line.strip() for line in drawn.strip().splitlines() if line.strip()]
@@ -158,63 +192,6 @@ def tree(drawn: str) -> list[Node]:
         )
         for number, line in enumerate(lines)
     ]
-
-
-REWINDS = tree("""
-    s1* - model_change: demo/opus-5
-    u1* s1 user: Fix the login test that fails on CI
-    t1* u1 toolResult: bash pytest -q: 1 failed, 211 passed in 9.81s
-    a1* t1 assistant: The fixture's clock is naive, so the token expires
-    c1* a1 compaction: Compaction: the login test fails because of a naive clock
-    u4* c1 user: Use an injected clock instead
-    a4* u4 assistant: Done: 4 files changed, all tests pass
-    u2 a1 user: Try freezing the clock with time-machine
-    a2 u2 assistant: time-machine breaks xdist; stopped
-    u5 a2 user: Without xdist then
-    a5 u5 assistant: That works, but is slower by a minute
-    u6 a2 user: Ask upstream
-    u3 a1 user: [green] Patch time.time in the test only
-    a3 u3 assistant: Passes, but hides the real fault
-    u7 a1 user: Never mind
-""")
-
-GONE_BACK = tree("""
-    u1* - user: Port the session store
-    a1* u1 assistant: Which parts?
-    u2 a1 user: All of it
-    a2 u2 assistant: Done
-    u3 a1 user: Only the reader
-    a3 u3 assistant: Docs updated
-""")
-
-TWO_ROOTS = tree("""
-    u1 - user: First beginning
-    a1 u1 assistant: Hello
-    u2 - user: Second beginning
-""")
-
-
-def deep(levels: int) -> list[Node]:
-    """A tree whose alternatives leave alternatives, so many levels down."""
-    lines = ["m0* - user: main"]
-    for level in range(levels):
-        parent = f"m{level}" if level else "m0"
-        if level == 0:
-            lines.append("z0* m0 assistant: the line goes on")
-        lines.append(f"m{level + 1} {parent} user: level {level + 1}")
-        if level:
-            lines.append(f"z{level} {parent} assistant: its own line goes on")
-    return tree("\n".join(lines))
-
-
-HOSTILE = [
-    node(
-        "u1* - user: \x1b[31mred\x1b[0m \x1b]0;title\x07\x1b]8;;http://x\x1b\\link\u202egnp.exe\u2066"
-    ),
-    node("a1* u1 assistant: a\rb\nc\td\x00e\u200bf\U000e0041g\ud800h\x9b31mi"),
-    node("a2* a1 assistant: [\x1b[2Jl\u0085abel] 漢字かな交じり文は幅が二倍になるので切り方に注意"),
-    node("\x1b[A* a2 user: "),
-]
 
 
 PREVIEW: CompactionPreview = {

@@ -23,6 +23,13 @@ NODES = [
     samples.node("aaaaaaaa* - user: Fix the \x1b[31mlogin test", size=9_400),
     samples.node("bbbbbbbb aaaaaaaa assistant: [green] Done", size=84_000),
 ]
+ROWS = [
+    samples.row("aaaaaaaa user", title="Fix the \x1b[31mlogin test", tokens=9_400),
+    samples.row("bbbbbbbb answer", title="Done", label="green", tokens=84_000, flags=["ahead"]),
+    samples.row("dddddddd work", title="2 steps", tokens=85_000, fold="closed", rows=1)
+    | {"id": "w:cccccccc"},
+]
+INSIDE = [samples.row("cccccccc step", title="ls", tokens=85_000, level="w:cccccccc", depth=1)]
 DONE = {"rev": 2, "leaf": "bbbbbbbb"}
 FORKED = {
     **DONE,
@@ -59,6 +66,14 @@ def _sizes(message: Message) -> dict[str, Any]:
     return {"sizes": dict.fromkeys(entries, samples.SIZE)} if entries else dict(samples.SIZE)
 
 
+def _rows(message: Message) -> dict[str, Any]:
+    params = message["params"]
+    if "around" in params:
+        return {"rev": 1, "level": None, "total": 3, "rows": [], "path": ["w:cccccccc"]}
+    rows = ROWS if params.get("level") is None else INSIDE
+    return {"rev": 1, "level": params.get("level"), "total": len(rows), "rows": rows}
+
+
 CONTEXT = {
     "rev": 1,
     "messages": [{"role": "user", "content": "Fix it"}],
@@ -90,6 +105,7 @@ ENTRY = {"type": "message", "id": "aaaaaaaa", "message": {"role": "user", "conte
 def script() -> Script:
     return Script(
         session_tree={"rev": 1, "total": 2, "nodes": NODES},
+        session_rows=_rows,
         session_append=_append,
         session_navigate=_navigate,
         session_compact=_compact,
@@ -140,6 +156,11 @@ SAYS = {
     "search": (["search", "login", "--width", "80"], "aaaaaaaa  login-fix\n    Fix the login"),
     "tree": (["tree", "s1", "--width", "80"], "┃ » Fix the login test"),
     "tree-ascii": (["tree", "s1", "--ascii"], ": < [green] Done"),
+    "tree-closed": (["tree", "s1", "--no-ids"], "\n┃▸≡ 2 steps"),
+    "tree-open": (["tree", "s1", "--open", "all"], "cccccccc ┃   · ls"),
+    "tree-open-entry": (["tree", "s1", "--open", "dddddddd"], "cccccccc ┃   · ls"),
+    "tree-narrow": (["tree", "s1", "--width", "60"], "\n┃ » Fix the login test"),
+    "tree-narrow-ids": (["tree", "s1", "--width", "60", "--ids"], "\naaaaaaaa ┃ » Fix the"),
     "show": (["show", "s1"], "user · aaaaaaaa\n  Fix it"),
     "append": (["append", "s1", "--text", "Hi"], "· leaf bbbbbbbb · context 84k 42%"),
     "navigate": (["navigate", "s1", "aaaaaaaa"], "its text, to be sent again:\n  Fix it"),
@@ -201,7 +222,7 @@ SENT: dict[str, tuple[list[str], str, dict[str, Any]]] = {
         "session/search",
         {"query": 'two "a phrase"', "role": "user", "since": "2026-11-01", "limit": 20},
     ),
-    "filter": (["tree", "s1", "--filter", "all"], "session/tree", {"filter": "all"}),
+    "filter": (["tree", "s1", "--filter", "all"], "session/rows", {"filter": "all"}),
     "base": (["label", "s1", "a", "x", "--base-leaf", "b"], "session/label", {"baseLeaf": "b"}),
     "clear": (["label", "s1", "a", "--clear"], "session/label", {"label": None}),
     "start": (["navigate", "s1", "--start"], "session/navigate", {"target": None}),
@@ -445,8 +466,8 @@ def test_ctrl_c_ends_a_command_without_a_word(daemon: str, script: Script) -> No
 
 
 def test_a_broken_pipe_ends_a_command_without_a_word(daemon: str, script: Script) -> None:
-    many = [samples.node(f"{number:08x} - user: {'x' * 50}") for number in range(5_000)]
-    script.answers["session/tree"] = {"rev": 1, "total": 5_000, "nodes": many}
+    many = [samples.row(f"{number:08x} user", title="x" * 50, tokens=1) for number in range(5_000)]
+    script.answers["session/rows"] = {"rev": 1, "level": None, "total": 5_000, "rows": many}
     with _program("tree", "s1", "--socket", daemon) as program:
         assert program.stdout is not None
         assert program.stderr is not None

@@ -26,6 +26,10 @@ SIZE = {
     "before": None,
     "window": 200_000,
     "percent": 42.0,
+    "model": "demo/opus-5",
+    "grade": "ok",
+    "dueAt": None,
+    "due": False,
 }
 OPENED = {
     "session": "s1",
@@ -42,6 +46,8 @@ OPENED = {
     "mode": "snapshot",
     "contextSize": SIZE,
     "problems": [],
+    "operation": None,
+    "clients": [],
 }
 
 

@@ -146,6 +146,54 @@ def test_a_tree_that_changes_between_its_pages_is_asked_for_again() -> None:
     assert len(answer["nodes"]) == 2
 
 
+def test_a_level_is_joined_from_its_pages_and_asked_for_again_when_it_changed() -> None:
+    revs = iter([1, 2, 3, 4, 5, 5])
+
+    def page(message: Message) -> Any:
+        rev = next(revs)
+        if message["params"].get("after") == "a" and rev == 4:
+            return refuse("InvalidParams", "no row 'a' is on that level", path="after")
+        answer: dict[str, Any] = {"rev": rev, "level": "w", "total": 2}
+        if "after" in message["params"]:
+            return {**answer, "rows": [{"id": "b"}]}
+        return {**answer, "rows": [{"id": "a"}], "after": "a"}
+
+    script = Script(session_rows=page)
+    with scripted_daemon(script) as path, blocking.connect(path) as client:
+        answer = client.open("s1").whole_level("w", filter="all")
+    assert answer == {"rev": 5, "level": "w", "total": 2, "rows": [{"id": "a"}, {"id": "b"}]}
+    assert {message["level"] for message in script.params("session/rows")} == {"w"}
+
+
+def test_rows_are_drawn_again_after_a_reset_and_who_is_there_is_known() -> None:
+    nvim, vscode = {"client": "c1", "name": "nvim"}, {"client": "c2", "name": "vscode"}
+
+    def opened(message: Message) -> list[Message]:
+        told = {"session": "s1", "clients": [nvim, vscode]}
+        reset = {"session": "s1", "reason": "rewritten"}
+        answer = reply(message, {**OPENED, "clients": [nvim]})
+        if "since" in message["params"]:
+            return [answer]
+        return [
+            answer,
+            {"jsonrpc": "2.0", "method": "session/didPresence", "params": told},
+            changed(1, 2),
+            {"jsonrpc": "2.0", "method": "session/didReset", "params": reset},
+        ]
+
+    script = Script(session_open=opened)
+    with scripted_daemon(script) as path, blocking.connect(path) as client:
+        session = client.open("s1", rows="user-only")
+        assert session.clients == [nvim]
+        updates = session.changes(timeout=10)
+        next(updates)
+        assert session.clients == [nvim, vscode]
+        assert next(updates).snapshot is not None
+        assert session.clients == [nvim]
+    for params in script.params("session/open"):
+        assert params["rows"] == {"filter": "user-only"}
+
+
 def test_changes_come_in_order_also_those_that_came_with_the_answer() -> None:
     def opened(message: Message) -> list[Message]:
         later = changed(2, 4, {"kind": "navigate"}, leaf=None)
