@@ -33,8 +33,8 @@ LAYERS: Final[dict[str, tuple[str, ...]]] = {
     "models": ("models", "settings.files", "core"),
     "summarizers": ("summarizers", "models", "core"),
     # Reads files for a contract of the service, as a store does for its own.
-    "settings": ("settings", "service.settings", "models", "core"),
-    "protocol": ("protocol",),
+    "settings": ("settings", "service.settings", "models", "docstrings", "core"),
+    "protocol": ("protocol", "docstrings"),
     # The errors of summarizers belong to their contract.
     "server": ("server", "protocol", "service", "summarizers.base", "core"),
     "client": ("client", "protocol"),
@@ -73,6 +73,8 @@ LAYERS: Final[dict[str, tuple[str, ...]]] = {
         "storage",
         "core",
     ),
+    # Reads the sources of models for the documents that are made from them.
+    "docstrings": (),
     "__main__": ("cli",),
     "": (),
 }

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from pisessiond import __version__
+from pisessiond.docstrings import member_docs
 from pisessiond.protocol.errors import ERRORS
 from pisessiond.protocol.methods import ANY_REQUEST, ASKED, METHODS, NOTIFICATIONS, Kind, Method
 from pisessiond.protocol.wire import (
@@ -22,6 +23,7 @@ from pisessiond.protocol.wire import (
     MAX_HEADER_BYTES,
     MAX_IN_FLIGHT,
     MAX_MESSAGE_BYTES,
+    WireModel,
 )
 
 _COMPONENTS = "#/components/schemas/"
@@ -110,7 +112,24 @@ def _definitions(template: str) -> dict[str, Any]:
     _, definitions = models_json_schema(
         [(model, "validation") for model in unique], by_alias=True, ref_template=template
     )
+    models_by_name = {model.__name__: model for model in _all_below(WireModel)}
+    for name, schema in definitions["$defs"].items():
+        if (model := models_by_name.get(name)) is not None:
+            _describe_members(schema, model)
     return definitions
+
+
+def _all_below(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for below in model.__subclasses__():
+        yield below
+        yield from _all_below(below)
+
+
+def _describe_members(schema: dict[str, Any], model: type[BaseModel]) -> None:
+    """Say of each member what stands under it, unless its type says it."""
+    for name, doc in member_docs(model).items():
+        member = schema["properties"][model.model_fields[name].alias or name]
+        member.setdefault("description", doc)
 
 
 def _openrpc_method(method: Method[Any, Any], schemas: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from pisessiond.docstrings import member_docs
 from pisessiond.settings.config import (
     NEEDS_RESTART,
     CommandSummarizer,
@@ -131,10 +132,11 @@ def page() -> str:
 
 def _lines() -> Iterator[str]:
     yield _PREAMBLE
+    docs = member_docs(Config)
     for name, field in Config.model_fields.items():
         if name == "summarizers":
             yield "### `[summarizers.NAME]`\n"
-            yield f"{_one_line(field.description)} `session`, `extract` and `client` are taken.\n"
+            yield f"{_one_line(docs.get(name))} `session`, `extract` and `client` are taken.\n"
             for kind, model in _KINDS:
                 yield f"#### `{kind}`\n"
                 yield from _table(model)
@@ -151,9 +153,10 @@ def _table(model: type[BaseModel]) -> Iterator[str]:
     yield f"{_one_line(model.__doc__)}\n"
     yield "| key | value | default | meaning |"
     yield "|---|---|---|---|"
+    docs = member_docs(model)
     for key, field in model.model_fields.items():
         default = _default(field)
-        yield f"| `{key}` | {_kind(field)} | {default} | {_one_line(field.description)} |"
+        yield f"| `{key}` | {_kind(field)} | {default} | {_one_line(docs.get(key))} |"
     yield ""
 
 

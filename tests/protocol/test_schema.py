@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from pisessiond.docstrings import member_docs
 from pisessiond.protocol import schema
 from pisessiond.protocol.methods import METHODS, NOTIFICATIONS
 
@@ -57,9 +58,10 @@ def _models() -> list[type[BaseModel]]:
 @pytest.mark.parametrize("model", _models(), ids=lambda model: model.__name__)
 def test_every_member_says_what_it_is(model: type[BaseModel]) -> None:
     assert (model.__doc__ or "").strip()
+    docs = member_docs(model)
     for name, field in model.model_fields.items():
         if name != "root":
-            assert field.description, f"{model.__name__}.{name}"
+            assert field.description or docs.get(name), f"{model.__name__}.{name}"
 
 
 def test_summaries_are_one_line() -> None:
