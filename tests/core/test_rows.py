@@ -91,7 +91,8 @@ def test_a_running_turn_is_one_work_that_says_what_it_does() -> None:
     for drawing in ("u1 c1 r1 c2:pytest u2", "u1 c1 r1 c2 u2<u1"):
         ended = rows_of(drawing, leaf="u2")
         assert all(row.outcome != "running" for row in ended.rows())
-    assert row(rows_of("u1 c1 r1 c2 r2", leaf="c2"), "w:c1").outcome == "ok"
+    walk = rows_of("u1 c1 r1 c2 u2")
+    assert [row(walk, name).outcome for name in ("w:c1", "e:c2")] == ["aborted", "aborted"]
 
 
 def test_a_step_is_called_after_its_call() -> None:

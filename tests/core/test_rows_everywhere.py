@@ -26,6 +26,7 @@ from tests.support.drawn_rows import Growing, Level, Walk
 from tests.support.random_sessions import Made
 from tests.support.seen import open_file
 
+_FOUND_ONE_BY_ONE: Final = 400
 _OF_NO_LINE: Final = ("alternative", "group", "here", "ahead", "summarised")
 
 
@@ -45,7 +46,8 @@ def check_rows(tree: Tree, walk: Walk) -> None:
         return
     stand_for = entries_of_rows(tree, walk)
     check_reach(tree, stand_for)
-    check_finding(tree, walk, stand_for)
+    if len(stand_for) <= _FOUND_ONE_BY_ONE:
+        check_finding(tree, walk, stand_for)
 
 
 def check_names(walk: Walk) -> None:
@@ -208,13 +210,8 @@ OPENED: Final = tuple(sample for sample in SAMPLES if "error" not in sample.pi_o
 
 @pytest.mark.slow
 def test_rows_of_the_corpus_show_every_entry_once() -> None:
-    shown = 0
     for sample in OPENED:
-        made = of_sample(sample)
-        if len(made.session.index) <= 400:
-            check_session(made, sample.name)
-            shown += 1
-    assert shown > 50
+        check_session(of_sample(sample), sample.name)
 
 
 def of_sample(sample: Sample) -> Growing:

@@ -246,6 +246,9 @@ class Builder:
         if segment.kind in ("work", "step", "bash"):
             if segment.is_pending:
                 return "running"
+            if self.tree.session.index.kind[segment.act] == kinds.ASSISTANT:
+                # It ends in a call that never had a result.
+                return "aborted"
             return "failed" if segment.failed else "ok"
         if segment.kind != "answer":
             return None

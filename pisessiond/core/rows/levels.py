@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from pisessiond.core import kinds
@@ -321,6 +322,14 @@ class Tree:
             branch_point=point,
         )
         return [group]
+
+    def is_grouped(self, point: int) -> bool:
+        """Whether the alternatives at an entry are so many that they stand in a group."""
+        leaving = self.lines.leaving(point)
+        if len(leaving) <= ALONE:
+            return False
+        shown = filter(self.has_rows, leaving)
+        return next(islice(shown, ALONE, None), None) is not None
 
     def branches(self, point: int) -> list[Segment]:
         """The alternatives at an entry, labelled before, newest first."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pisessiond.core.index import NONE
 from pisessiond.core.lines import EntryId
 from pisessiond.core.rows.cutting import Segment
-from pisessiond.core.rows.levels import AHEAD, ALONE, NoSuchLevel, Tree
+from pisessiond.core.rows.levels import AHEAD, NoSuchLevel, Tree
 from pisessiond.core.sizes import first_kept_row
 
 
@@ -51,7 +51,7 @@ def _path_of_line(tree: Tree, start: int) -> list[str]:
     while not _is_main(tree, start):
         path.append(f"b:{index.ids[start]}")
         point = index.parent[start]
-        if len(tree.branches(point)) > ALONE:
+        if tree.is_grouped(point):
             path.append(f"g:{index.ids[point]}" if point != NONE else "g:")
         if point == NONE:
             break
