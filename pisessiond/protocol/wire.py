@@ -48,8 +48,8 @@ class WireModel(BaseModel):
         alias_generator=to_camel,
         populate_by_name=True,
         extra="ignore",
-        # Each is built when it is first used, in a few milliseconds: no client uses all of them, and
-        # together they take 25 ms and 1 MB of a daemon's start.
+        # Each is built when it is first used, in a few milliseconds: no client uses all of them,
+        # and together they take 25 ms and 1 MB of a start.
         defer_build=True,
         # The daemon makes results from values it has checked; there is nothing to copy or verify.
         revalidate_instances="never",
