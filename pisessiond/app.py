@@ -231,7 +231,8 @@ async def sessions(places: Places, options: ServeOptions) -> AsyncIterator[Sessi
     import uuid_utils
 
     from pisessiond.late_summarizers import late_summarizers
-    from pisessiond.service.sessions import Stores, open_sessions
+    from pisessiond.service.sessions import open_sessions
+    from pisessiond.service.stores import Stores
     from pisessiond.storage.catalogue import CatalogueFile
     from pisessiond.storage.glancing import FolderGlances
     from pisessiond.storage.memory import MemoryStore

@@ -1,4 +1,4 @@
-"""Copying a session file among pi's own: what the new file holds; blocks.
+"""Copying a session file among pi's own; blocks.
 
 The source is read once and never written. Of its lines only the header changes, and only where
 another id or folder is asked for; an old version stays one, and is migrated when it is written to.
@@ -6,11 +6,12 @@ another id or folder is asked for; an old version stays one, and is migrated whe
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pisessiond.core.headers import is_session_id
+from pisessiond.core.headers import file_name, is_session_id
 from pisessiond.core.javascript import stringify
 from pisessiond.core.loading import Loader
 from pisessiond.core.members import replace_members
@@ -18,6 +19,20 @@ from pisessiond.service.errors import InvalidRequest
 from pisessiond.storage.base import SessionStore
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is to be copied, and as what."""
+
+    path: str | None
+    """The file, which is only read; None with `text`."""
+    text: str | None
+    """The lines themselves."""
+    session_id: str | None
+    """The new id; None keeps the session's own."""
+    cwd: str | None
+    """The folder it is to belong to; None keeps the session's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +47,36 @@ class Copy:
     """The header's, where a file can be named by it."""
 
 
-def lines_of_file(store: SessionStore, path: str) -> list[bytes]:
+def read_copy(store: SessionStore, source: Source) -> Copy:
+    """What the new file would hold.
+
+    Raises:
+        StoreError: the source cannot be read.
+        NotASession: it is none.
+        InvalidRequest: it is no text that UTF-8 can spell, or has no id to name a file by.
+    """
+    if source.path is not None:
+        lines = _lines_of_file(store, source.path)
+    else:
+        lines = _lines_of_text(source.text or "")
+    return _copy_of(lines, session_id=source.session_id, cwd=source.cwd)
+
+
+def write_copy(store: SessionStore, copy: Copy, folder: str, now: str) -> str:
+    """The path of the new file in a folder, named by the header's time, or by `now` without one.
+
+    Raises:
+        StoreError: it is there already or cannot be written.
+    """
+    name = file_name(copy.session_id, copy.timestamp or now)
+    target = os.path.realpath(os.path.join(folder, name))
+    log = store.new(target)
+    log.append(copy.lines)
+    log.close()
+    return target
+
+
+def _lines_of_file(store: SessionStore, path: str) -> list[bytes]:
     """The lines of a session file.
 
     Raises:
@@ -45,7 +89,7 @@ def lines_of_file(store: SessionStore, path: str) -> list[bytes]:
         log.close()
 
 
-def lines_of_text(text: str) -> list[bytes]:
+def _lines_of_text(text: str) -> list[bytes]:
     """The lines of a session that came as text.
 
     Raises:
@@ -58,7 +102,7 @@ def lines_of_text(text: str) -> list[bytes]:
     return lines[:-1] if lines[-1] == b"" else lines
 
 
-def copy_of(lines: Sequence[bytes], *, session_id: str | None, cwd: str | None) -> Copy:
+def _copy_of(lines: Sequence[bytes], *, session_id: str | None, cwd: str | None) -> Copy:
     """The same session, under another id or in another folder where these are given.
 
     Raises:

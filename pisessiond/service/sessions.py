@@ -6,7 +6,6 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -18,7 +17,7 @@ from pisessiond.core.flush import FlushRule, calls_for_flush
 from pisessiond.core.headers import encode_header, file_name, is_session_id, make_header
 from pisessiond.core.index import NONE
 from pisessiond.core.lines import Head, read_line
-from pisessiond.service.cataloguing import Cataloguing, ListSubscriber
+from pisessiond.service.cataloguing import ListSubscriber
 from pisessiond.service.errors import (
     AmbiguousSession,
     FileChanged,
@@ -29,24 +28,18 @@ from pisessiond.service.errors import (
 from pisessiond.service.finding import Finder
 from pisessiond.service.forking import NewSession
 from pisessiond.service.held_session import Surroundings
-from pisessiond.service.importing import Copy, copy_of, lines_of_file, lines_of_text
-from pisessiond.service.listing import Lister, ListPage, Wanted
+from pisessiond.service.importing import Source, read_copy, write_copy
+from pisessiond.service.listing import ListPage, Wanted
 from pisessiond.service.loading import Loaded, load, load_or_begin
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.places import Places
-from pisessiond.service.searching import Searcher, SearchPage, SearchWish
-from pisessiond.service.shelf import Shelf, Stop
+from pisessiond.service.searching import SearchPage, SearchWish
+from pisessiond.service.session_list import SessionList
+from pisessiond.service.stores import Stores
 from pisessiond.service.storing import in_worker
 from pisessiond.service.types import Deleted, Imported, Origin
 from pisessiond.service.watching import Watching, WatchState
-from pisessiond.storage.base import (
-    NO_NOTE,
-    Catalogue,
-    Glances,
-    SessionLog,
-    SessionStore,
-    TextSearch,
-)
+from pisessiond.storage.base import NO_NOTE, SessionLog
 
 logger = logging.getLogger(__name__)
 
@@ -61,19 +54,6 @@ ROOM_SECONDS = 30.0
 HELD_AT_MOST = 256
 """Sessions held before idle ones leave too: each keeps its file open, and many systems let a
 process open no more than 1,024."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stores:
-    """Where sessions are kept: on disk, and as long as the daemon lives."""
-
-    jsonl: SessionStore
-    memory: SessionStore
-    catalogue: Catalogue
-    """Remembers what session files say."""
-    glances: Glances
-    texts: TextSearch | None = None
-    """Knows the words of session files; None where the system has nothing for it."""
 
 
 class Sessions:
@@ -100,15 +80,7 @@ class Sessions:
         self._leaving: dict[str, anyio.Event] = {}
         """By path, those let go of that have not given their claim back yet."""
         self._finder = Finder(stores.jsonl, places)
-        self._shelf = Shelf(stores.catalogue, stores.glances, stores.jsonl)
-        self._lister = Lister(self._shelf, stores.glances, places, clock.now_iso)
-        self._cataloguing = Cataloguing(
-            self._shelf,
-            self._lister,
-            places.sessions_dir,
-            clock.watches,
-            lambda: self.open_sessions,
-        )
+        self._list = SessionList(stores, places, clock, lambda: self.open_sessions)
         self._budget = clock.memory_budget
         self._watching = (
             None
@@ -127,7 +99,7 @@ class Sessions:
         return None if self._watching is None else self._watching.state
 
     def _sessions_changed(self) -> None:
-        self._cataloguing.sessions_changed()
+        self._list.sessions_changed()
         if self._watching is not None:
             self._watching.sessions_changed()
 
@@ -290,26 +262,20 @@ class Sessions:
         """
         if session_id == "":
             session_id = self._new_session_id()
+        source = Source(path, text, session_id, cwd)
         now = self._clock.now_iso()
         await self.bring_back()
 
-        def prepare() -> tuple[Copy, str]:
-            store = self._stores.jsonl
-            lines = lines_of_file(store, path) if path is not None else lines_of_text(text or "")
-            copy = copy_of(lines, session_id=session_id, cwd=cwd)
-            folder = self._places.folder_for(copy.cwd or home_cwd, session_dir).path
-            if self._is_taken(copy.session_id):
-                raise SessionExists(copy.session_id)
-            name = file_name(copy.session_id, copy.timestamp or now)
-            target = os.path.realpath(os.path.join(folder, name))
-            log = store.new(target)
-            log.append(copy.lines)
-            log.close()
-            return copy, target
+        def copy() -> Imported:
+            made = read_copy(self._stores.jsonl, source)
+            if self._is_taken(made.session_id):
+                raise SessionExists(made.session_id)
+            folder = self._places.folder_for(made.cwd or home_cwd, session_dir).path
+            return Imported(made.session_id, write_copy(self._stores.jsonl, made, folder, now))
 
         with anyio.CancelScope(shield=True):
-            copy, target = await in_worker(prepare)
-        return Imported(copy.session_id, target)
+            imported = await in_worker(copy)
+        return imported
 
     def _is_taken(self, session_id: str) -> bool:
         if session_id in self._by_handle:
@@ -444,7 +410,7 @@ class Sessions:
             self.make_room()
 
     def _forget(self, opened: OpenSession) -> None:
-        self._lister.note_ours(opened)
+        self._list.note_ours(opened)
         self._by_handle.pop(opened.handle, None)
         if opened.path is not None and self._by_path.get(opened.path) is opened:
             del self._by_path[opened.path]
@@ -469,13 +435,7 @@ class Sessions:
             InvalidRequest: the cursor is none that an answer gave.
         """
         await self.bring_back()
-        stop = Stop()
-        try:
-            held = self.open_sessions
-            return await in_worker(lambda: self._lister.page(held, wanted, stop), abandon=True)
-        finally:
-            stop.set()
-            self._cataloguing.sessions_changed()
+        return await self._list.page(wanted)
 
     async def search(self, wish: SearchWish) -> SearchPage:
         """A page of the entries in which words stand, on disk or not.
@@ -483,37 +443,24 @@ class Sessions:
         Raises:
             InvalidRequest: the cursor is none that an answer gave, or nothing can be searched.
         """
-        if self._stores.texts is None:
-            raise InvalidRequest("query", "cannot be served: Python's SQLite here has no FTS5.")
         await self.bring_back()
-        searcher = Searcher(
-            self._stores.texts,
-            self._shelf,
-            lambda session_dir: self._lister.folders(None, session_dir),
-            self._stores.jsonl,
-            self._clock.now_iso,
-        )
-        stop, held = Stop(), self.open_sessions
-        try:
-            return await in_worker(lambda: searcher.page(held, wish, stop), abandon=True)
-        finally:
-            stop.set()
+        return await self._list.search(wish)
 
     def watch_list(self, subscriber: ListSubscriber) -> None:
         """Tell of changes of the list from now on."""
-        self._cataloguing.subscribers.add(subscriber)
+        self._list.watch(subscriber)
 
     def unwatch_list(self, subscriber: ListSubscriber) -> None:
         """Tell no more; not having told is no error."""
-        self._cataloguing.subscribers.discard(subscriber)
+        self._list.unwatch(subscriber)
 
     def let_go(self) -> None:
         """Close what is kept about all sessions."""
-        self._shelf.close()
+        self._list.close()
 
     async def catalogue(self) -> None:
         """Read what files say in the background, until cancelled."""
-        await self._cataloguing.run()
+        await self._list.run()
 
 
 @asynccontextmanager

@@ -12,7 +12,8 @@ from pisessiond.core.dates import iso_from_ms
 from pisessiond.service.errors import InvalidRequest
 from pisessiond.service.places import Places
 from pisessiond.service.searching import SearchPage, SearchWish
-from pisessiond.service.sessions import Stores, open_sessions
+from pisessiond.service.sessions import open_sessions
+from pisessiond.service.stores import Stores
 from pisessiond.storage.catalogue import CatalogueFile
 from pisessiond.storage.glancing import FolderGlances
 from pisessiond.storage.jsonl import JsonlStore

@@ -15,7 +15,8 @@ from pisessiond.core.flush import FlushRule
 from pisessiond.service.held_session import Surroundings
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.places import Places
-from pisessiond.service.sessions import Sessions, Stores, open_sessions
+from pisessiond.service.sessions import Sessions, open_sessions
+from pisessiond.service.stores import Stores
 from pisessiond.service.types import Change, EntryId, OnlyListens, Origin, Progress, SessionChange
 from pisessiond.storage.catalogue import CatalogueFile
 from pisessiond.storage.glancing import FolderGlances
