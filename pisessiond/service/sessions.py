@@ -266,16 +266,16 @@ class Sessions:
         now = self._clock.now_iso()
         await self.bring_back()
 
-        def copy() -> Imported:
+        def copy() -> tuple[str, str]:
             made = read_copy(self._stores.jsonl, source)
             if self._is_taken(made.session_id):
                 raise SessionExists(made.session_id)
             folder = self._places.folder_for(made.cwd or home_cwd, session_dir).path
-            return Imported(made.session_id, write_copy(self._stores.jsonl, made, folder, now))
+            return made.session_id, write_copy(self._stores.jsonl, made, folder, now)
 
         with anyio.CancelScope(shield=True):
-            imported = await in_worker(copy)
-        return imported
+            new_id, new_path = await in_worker(copy)
+        return Imported(new_id, new_path)
 
     def _is_taken(self, session_id: str) -> bool:
         if session_id in self._by_handle:
