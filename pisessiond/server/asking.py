@@ -20,7 +20,7 @@ from pisessiond.protocol.methods import ASKED, CANCEL, Asked
 from pisessiond.protocol.wire import MAX_ASKED, MAX_MESSAGE_BYTES
 from pisessiond.server import conversion
 from pisessiond.server.envelope import Message, notification, request
-from pisessiond.service.types import Absent
+from pisessiond.service.subscribers import Absent
 
 if TYPE_CHECKING:
     from pisessiond.server.outbound import Outbound
@@ -71,7 +71,7 @@ class Asking:
         return method in self._offered and not self._closed
 
     async def ask(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """What the client answers, checked; see `service.types.Subscriber.ask`.
+        """What the client answers, checked; see `service.subscribers.Subscriber.ask`.
 
         Args:
             method: One of the table.

@@ -40,13 +40,7 @@ if TYPE_CHECKING:
     from pisessiond.protocol.lifecycle_models import InitializeParams
     from pisessiond.server.state import DaemonState
     from pisessiond.service.open_session import OpenSession
-    from pisessiond.service.types import (
-        ListedSession,
-        Present,
-        Progress,
-        SessionChange,
-        Snapshot,
-    )
+    from pisessiond.service.types import ListedSession, Present, Progress, SessionChange, Snapshot
 
 log = logging.getLogger(__name__)
 

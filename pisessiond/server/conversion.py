@@ -30,7 +30,7 @@ from pisessiond.server.envelope import notification
 from pisessiond.server.faults import log_fault
 from pisessiond.server.row_conversion import rows_change
 from pisessiond.service import errors as service
-from pisessiond.service import types
+from pisessiond.service import previews, types, views
 from pisessiond.service.listing import ListPage
 from pisessiond.summarizers.base import NoSummarizer, SummaryFailed
 
@@ -306,7 +306,7 @@ def sessions_did_change(rows: Iterable[types.ListedSession], gone: Iterable[str]
     return notification(SESSIONS_DID_CHANGE.name, params)
 
 
-def tree_result(given: types.TreePage) -> view_models.TreeResult:
+def tree_result(given: views.TreePage) -> view_models.TreeResult:
     """A stretch of the tree."""
     nodes = []
     for one in given.nodes:
@@ -321,7 +321,7 @@ def tree_result(given: types.TreePage) -> view_models.TreeResult:
     return made
 
 
-def context_result(given: types.ContextPage) -> view_models.ContextResult:
+def context_result(given: views.ContextPage) -> view_models.ContextResult:
     """What the model would be sent."""
     return view_models.ContextResult(
         rev=given.rev,
@@ -335,14 +335,14 @@ def context_result(given: types.ContextPage) -> view_models.ContextResult:
     )
 
 
-def stats_result(given: types.Stats) -> view_models.StatsResult:
+def stats_result(given: views.Stats) -> view_models.StatsResult:
     """Totals."""
     return view_models.StatsResult(
         rev=given.rev, branch=_stats_part(given.branch), file=_stats_part(given.file)
     )
 
 
-def _stats_part(given: types.StatsPart) -> view_models.StatsPart:
+def _stats_part(given: views.StatsPart) -> view_models.StatsPart:
     return view_models.StatsPart(
         messages=given.messages,
         tool_calls=given.tool_calls,
@@ -357,7 +357,7 @@ def _stats_part(given: types.StatsPart) -> view_models.StatsPart:
     )
 
 
-def _token_totals(given: types.TokenTotals) -> view_models.TokenTotals:
+def _token_totals(given: views.TokenTotals) -> view_models.TokenTotals:
     return view_models.TokenTotals(
         input=given.input,
         output=given.output,
@@ -403,14 +403,14 @@ def asked_params(asked: Asked[WireModel, Any], params: dict[str, Any]) -> WireMo
     """What a client is asked, from values of the service."""
     members = dict(params)
     prepared = members.get("preparation")
-    if isinstance(prepared, types.CompactionPreview):
+    if isinstance(prepared, previews.CompactionPreview):
         members["preparation"] = preview(prepared)
-    elif isinstance(prepared, types.MovePreview):
+    elif isinstance(prepared, previews.MovePreview):
         members["preparation"] = move_preview(prepared)
     return asked.params(**members)
 
 
-def compare_result(given: types.Comparison) -> view_models.CompareResult:
+def compare_result(given: views.Comparison) -> view_models.CompareResult:
     """Two branches since they parted."""
     at = given.ancestor_size
     return view_models.CompareResult(
@@ -422,7 +422,7 @@ def compare_result(given: types.Comparison) -> view_models.CompareResult:
     )
 
 
-def _compared_side(given: types.ComparedSide) -> view_models.ComparedSide:
+def _compared_side(given: views.ComparedSide) -> view_models.ComparedSide:
     return view_models.ComparedSide(
         entries=given.entries,
         turns=given.turns,
@@ -436,7 +436,7 @@ def _compared_side(given: types.ComparedSide) -> view_models.ComparedSide:
     )
 
 
-def move_preview(given: types.MovePreview) -> act_models.MovePreview:
+def move_preview(given: previews.MovePreview) -> act_models.MovePreview:
     """What a move or a fork would do."""
     return act_models.MovePreview(
         leaf=given.leaf,
@@ -449,7 +449,7 @@ def move_preview(given: types.MovePreview) -> act_models.MovePreview:
     )
 
 
-def forecast(given: types.Forecast) -> act_models.Forecast:
+def forecast(given: previews.Forecast) -> act_models.Forecast:
     """What asking a summarizer comes to."""
     return act_models.Forecast(
         summarizer=given.summarizer,
@@ -459,7 +459,7 @@ def forecast(given: types.Forecast) -> act_models.Forecast:
     )
 
 
-def preview(given: types.CompactionPreview) -> act_models.CompactionPreview:
+def preview(given: previews.CompactionPreview) -> act_models.CompactionPreview:
     """What a compaction would do."""
     made = act_models.CompactionPreview(
         first_kept=given.first_kept,

@@ -10,7 +10,8 @@ from pisessiond.core.errors import SessionError
 from pisessiond.core.problems import Problem
 from pisessiond.protocol.wire import MAX_TREE_NODES
 from pisessiond.service.errors import ServiceError
-from pisessiond.service.types import EntryId, Node, OnlyListens, SessionChange
+from pisessiond.service.subscribers import OnlyListens
+from pisessiond.service.types import EntryId, Node, SessionChange
 
 if TYPE_CHECKING:
     from pisessiond.server.state import DaemonState

@@ -17,7 +17,8 @@ import anyio
 
 from pisessiond.core.lines import EntryId
 from pisessiond.core.rows.row import Filter, RowsChange
-from pisessiond.service.types import Change, ContextSize, Progress, SessionChange, Subscriber
+from pisessiond.service.subscribers import Subscriber
+from pisessiond.service.types import Change, ContextSize, Progress, SessionChange
 
 JOIN_SECONDS = 0.05
 """How long changes are joined during a storm."""

@@ -17,7 +17,8 @@ from pisessiond.core.javascript import trim, utf16_length
 from pisessiond.core.summary_prompts import make_prompt
 from pisessiond.core.summary_task import SummaryTask
 from pisessiond.models.base import ModelName
-from pisessiond.service.types import Absent, AnyOrigin, Origin, Subscriber
+from pisessiond.service.subscribers import Absent, Subscriber
+from pisessiond.service.types import AnyOrigin, Origin
 from pisessiond.summarizers.base import Lend, Received, SummaryFailed, Written
 
 WILL_COMPACT: Final = "session/willCompact"

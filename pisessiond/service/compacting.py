@@ -19,6 +19,7 @@ from pisessiond.service.drafts import Drafts, KeptDraft, outdated, without_messa
 from pisessiond.service.errors import LeafMoved, OperationCancelled
 from pisessiond.service.operations import Operation, Reason, Report
 from pisessiond.service.previewing import CompactionPlan, compaction_preview
+from pisessiond.service.previews import CompactionPreview, DraftSummary
 from pisessiond.service.session_acts import BaseLeaf, SessionActs
 from pisessiond.service.storing import in_worker
 from pisessiond.service.summarising import (
@@ -27,7 +28,7 @@ from pisessiond.service.summarising import (
     usage_of,
     write_all,
 )
-from pisessiond.service.types import AnyOrigin, Compacted, CompactionPreview, DraftSummary
+from pisessiond.service.types import AnyOrigin, Compacted
 from pisessiond.summarizers.base import NoSummarizer, Summarizer
 
 

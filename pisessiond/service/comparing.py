@@ -11,7 +11,8 @@ from pisessiond.core.session import Session
 from pisessiond.service.looking import SizeAt, look
 from pisessiond.service.reading import token_totals
 from pisessiond.service.session_acts import SessionActs
-from pisessiond.service.types import ComparedSide, Comparison, ContextSize
+from pisessiond.service.types import ContextSize
+from pisessiond.service.views import ComparedSide, Comparison
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,15 +35,8 @@ from pisessiond.service.presence import Presence
 from pisessiond.service.row_book import RowBook
 from pisessiond.service.settings import DefaultSettings, Settings
 from pisessiond.service.storing import Questions, in_worker
-from pisessiond.service.types import (
-    EXTERNAL,
-    Change,
-    ContextSize,
-    NodeSize,
-    Origin,
-    Snapshot,
-    Subscriber,
-)
+from pisessiond.service.subscribers import Subscriber
+from pisessiond.service.types import EXTERNAL, Change, ContextSize, NodeSize, Origin, Snapshot
 from pisessiond.service.write_trouble import WriteTrouble
 from pisessiond.storage.base import (
     Claim,

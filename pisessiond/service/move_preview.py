@@ -23,6 +23,7 @@ from pisessiond.service.following import is_live
 from pisessiond.service.looking import SizeAt, look
 from pisessiond.service.moving import LeftBranch, rows_left, tasks_for
 from pisessiond.service.previewing import make_forecast
+from pisessiond.service.previews import Forecast, MovePreview
 from pisessiond.service.session_acts import SessionActs
 from pisessiond.service.storing import in_worker
 from pisessiond.service.summarising import (
@@ -33,7 +34,6 @@ from pisessiond.service.summarising import (
     sound_settings,
     window_of,
 )
-from pisessiond.service.types import Forecast, MovePreview
 from pisessiond.summarizers.base import NoSummarizer
 
 Position = Literal["before", "at"]

@@ -23,6 +23,7 @@ from pisessiond.service.asking import WILL_NAVIGATE, Word, ask_all, offering
 from pisessiond.service.compacting import Asker
 from pisessiond.service.errors import LeafMoved, OperationCancelled
 from pisessiond.service.operations import Operation
+from pisessiond.service.previews import MovePreview
 from pisessiond.service.session_acts import SessionActs
 from pisessiond.service.session_queue import Plan
 from pisessiond.service.storing import in_worker
@@ -36,7 +37,7 @@ from pisessiond.service.summarising import (
     window_of,
     write_all,
 )
-from pisessiond.service.types import MovePreview, Navigated, OperationName
+from pisessiond.service.types import Navigated, OperationName
 from pisessiond.summarizers.base import Summarizer
 
 Preview = Callable[[], Awaitable[MovePreview]]

@@ -33,6 +33,7 @@ from pisessiond.service.loading import Loaded
 from pisessiond.service.moving import Move
 from pisessiond.service.nodes import make_nodes
 from pisessiond.service.operations import END_SECONDS, Report
+from pisessiond.service.previews import CompactionPreview, DraftSummary, MovePreview
 from pisessiond.service.session_acts import BaseLeaf, SessionActs
 from pisessiond.service.session_queue import Act
 from pisessiond.service.size_questions import sizes_at
@@ -41,22 +42,15 @@ from pisessiond.service.types import (
     REPAIR,
     AnyOrigin,
     Compacted,
-    CompactionPreview,
-    Comparison,
-    ContextPage,
     ContextSize,
-    DraftSummary,
-    EntriesPage,
     Exported,
     Forked,
-    MovePreview,
     Navigated,
     Node,
     Origin,
     Progress,
-    Stats,
-    TreePage,
 )
+from pisessiond.service.views import Comparison, ContextPage, EntriesPage, Stats, TreePage
 from pisessiond.storage.errors import SessionFileExists
 from pisessiond.summarizers.base import Choice
 

@@ -10,7 +10,8 @@ from collections.abc import Collection
 
 import anyio
 
-from pisessiond.service.types import Present, Subscriber
+from pisessiond.service.subscribers import Subscriber
+from pisessiond.service.types import Present
 
 JOIN_SECONDS = 0.1
 """How long comings and goings are joined after one was told."""

@@ -20,7 +20,7 @@ from pisessiond.core.summary_prompts import make_prompt
 from pisessiond.core.summary_task import SummaryTask
 from pisessiond.core.tokens import estimate_tokens
 from pisessiond.models.base import Price
-from pisessiond.service.types import CompactionPreview, Forecast, SummaryInput
+from pisessiond.service.previews import CompactionPreview, Forecast, SummaryInput
 from pisessiond.summarizers.base import Summarizer
 
 _MILLION = 1_000_000

@@ -14,11 +14,11 @@ from pisessiond.core.session import Session
 from pisessiond.core.totals import Tally, Totals, tally
 from pisessiond.service.errors import InvalidRequest
 from pisessiond.service.nodes import FILTERS, count_shown, is_shown, make_node
-from pisessiond.service.types import (
+from pisessiond.service.types import Node
+from pisessiond.service.views import (
     ContextPage,
     EntriesPage,
     ModelTotals,
-    Node,
     Stats,
     StatsPart,
     TokenTotals,

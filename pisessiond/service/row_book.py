@@ -27,7 +27,8 @@ from pisessiond.core.session import Session
 from pisessiond.service.branch_listing import BranchPage, BranchWish, branch_page
 from pisessiond.service.context_sizes import Yardstick
 from pisessiond.service.errors import InvalidRequest
-from pisessiond.service.types import AnyOrigin, Change, ContextSize, Subscriber
+from pisessiond.service.subscribers import Subscriber
+from pisessiond.service.types import AnyOrigin, Change, ContextSize
 
 if TYPE_CHECKING:
     from pisessiond.service.held_session import HeldSession

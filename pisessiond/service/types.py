@@ -6,9 +6,9 @@ carry them, ids are entry ids as the file spells them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from pisessiond.core.problems import Problem
 from pisessiond.core.rows.row import Filter, RowsChange
@@ -207,76 +207,6 @@ class Present:
     """For people."""
 
 
-class Absent(Exception):
-    """A client that was asked has not answered: it is gone, too slow, or knows no such request."""
-
-
-class Subscriber(Protocol):
-    """Whoever wants to hear of a session's changes. Called on the event loop; must not block."""
-
-    @property
-    def name(self) -> str:
-        """For people."""
-        ...
-
-    @property
-    def client_id(self) -> str:
-        """What the client keeps over reconnects."""
-        ...
-
-    def session_changed(self, change: SessionChange) -> None: ...
-
-    def session_reset(self, session: str, reason: str) -> None: ...
-
-    def session_progress(self, progress: Progress) -> None: ...
-
-    def session_presence(self, session: str, clients: Sequence[Present]) -> None: ...
-
-    def offers(self, method: str) -> bool:
-        """Whether it answers this request of the daemon (`requests` of `initialize`)."""
-        ...
-
-    async def ask(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """What it answers. Cancelling cancels the request at the client.
-
-        Args:
-            method: as the protocol names it.
-            params: by the names that our models give them (`operation_id`), values of this
-                module (`CompactionPreview`, `MovePreview`) among them.
-            seconds: how long it has.
-
-        Returns:
-            What the client gave, by the names of our models; members it left out are absent.
-
-        Raises:
-            Absent: no answer came in that time, an error came, or something that is no object.
-        """
-        ...
-
-
-class OnlyListens:
-    """The part of a subscriber that answers nothing and shows no progress."""
-
-    name = "listener"
-    client_id = ""
-
-    def session_progress(self, progress: Progress) -> None:
-        """Nothing is shown."""
-
-    def session_presence(self, session: str, clients: Sequence[Present]) -> None:
-        """Nothing is shown."""
-
-    def offers(self, method: str) -> bool:
-        """Never."""
-        del method
-        return False
-
-    async def ask(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Raises: Absent."""
-        del params, seconds
-        raise Absent(method)
-
-
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """What an opener gets, taken in the same step as the subscription."""
@@ -339,112 +269,6 @@ class Compacted(Done):
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
-    """What asking a summarizer comes to."""
-
-    summarizer: str
-    model: str | None
-    """As `provider/modelId`; None where it is no model."""
-    tokens_in: int
-    """Estimate of what it reads, in tokens."""
-    cost: float | None
-    """In US dollars, with a summary half as long as it may get; None when the price is unknown."""
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryInput:
-    """What one call of a summarizer reads."""
-
-    kind: Literal["history", "turnPrefix", "branch"]
-    text: str
-    """The messages in plain text."""
-    previous_summary: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class DraftSummary:
-    """A summary that was written and is not stored yet, for a person to look at."""
-
-    draft: str
-    """Names it in the compaction that stores it."""
-    summary: str
-    usage: dict[str, Any] | None
-    preview: CompactionPreview
-
-
-@dataclass(frozen=True, slots=True)
-class MovePreview:
-    """What a move or a fork would do, nothing changed."""
-
-    leaf: EntryId | None
-    """Where it would stand."""
-    left_entries: int
-    """Entries that leave the active branch; they stay in the tree."""
-    left_turns: int
-    size_now: ContextSize
-    size_after: ContextSize
-    returns_text: str | None
-    """The text that would come back for the prompt."""
-    outside: str | None
-    """ISO time of another program's newest write in the last 15 minutes; None without one."""
-    forecast: Forecast | None
-    """Of summarising what is left; None when nothing is left or nobody could."""
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedSide:
-    """One of two branches since their common ancestor."""
-
-    entries: int
-    turns: int
-    size: ContextSize
-    """At its end."""
-    tokens: TokenTotals
-    cost: float
-    seconds: float
-    """From the first to the last entry."""
-    read_files: tuple[str, ...]
-    modified_files: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    rev: int
-    ancestor: EntryId | None
-    """The deepest entry on both; None when they share none."""
-    ancestor_size: ContextSize | None
-    a: ComparedSide
-    b: ComparedSide
-
-
-@dataclass(frozen=True, slots=True)
-class CompactionPreview:
-    """What a compaction would do, nothing changed."""
-
-    first_kept: EntryId
-    is_split_turn: bool
-    summarised: tuple[EntryId, ...]
-    turn_prefix: tuple[EntryId, ...]
-    kept: tuple[EntryId, ...]
-    tokens_before: int
-    tokens_kept: int
-    """Estimate of what stays besides the summary."""
-    previous_summary: bool
-    read_files: tuple[str, ...]
-    modified_files: tuple[str, ...]
-    summary_at_most: int = 0
-    """How long the summary may get, in tokens."""
-    tokens_after: int = 0
-    """Estimate of the size after it, with a summary of that length."""
-    forecast: Forecast | None = None
-    """What the summarizer would be given and cost; None when there is none."""
-    no_summarizer: str | None = None
-    """Why there is none, in a sentence."""
-    inputs: tuple[SummaryInput, ...] | None = None
-    """What the summarizer would read; None where it was not asked for."""
-
-
-@dataclass(frozen=True, slots=True)
 class Forked:
     session: str
     path: str | None
@@ -452,74 +276,6 @@ class Forked:
     editor_text: str | None = None
     source_rev: int = 0
     """The revision of the source in which it is told of the fork."""
-
-
-@dataclass(frozen=True, slots=True)
-class TreePage:
-    """A run of nodes in preorder, active branch first; `before`/`after` continue it."""
-
-    rev: int
-    total: int
-    nodes: tuple[Node, ...]
-    before: EntryId | None
-    after: EntryId | None
-
-
-@dataclass(frozen=True, slots=True)
-class EntriesPage:
-    rev: int
-    lines: tuple[bytes, ...]
-    """Entries as stored (migrated where the file is old), each one JSON object in UTF-8."""
-    cursor: str | None
-    """Continue here; None at the end."""
-
-
-@dataclass(frozen=True, slots=True)
-class ContextPage:
-    rev: int
-    messages: tuple[dict[str, Any], ...]
-    sources: tuple[EntryId, ...]
-    """The entry each message comes from."""
-    model: dict[str, Any] | None
-    thinking_level: Any
-    active_tools: Any
-    omitted: tuple[tuple[EntryId, Literal["compacted", "edited", "noMessage"]], ...]
-    cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class TokenTotals:
-    input: int
-    output: int
-    cache_read: int
-    cache_write: int
-
-
-@dataclass(frozen=True, slots=True)
-class ModelTotals:
-    model: str
-    tokens: TokenTotals
-    cost: float
-
-
-@dataclass(frozen=True, slots=True)
-class StatsPart:
-    """Totals of a branch or of the whole file."""
-
-    messages: dict[str, int]
-    """How many, by role."""
-    tool_calls: int
-    tokens: TokenTotals
-    cost: float
-    """As the entries themselves say, in the currency pi writes (US dollars)."""
-    models: tuple[ModelTotals, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    rev: int
-    branch: StatsPart
-    file: StatsPart
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,36 +23,40 @@ from pisessiond.service.errors import (
 )
 from pisessiond.service.listing import ListPage, Wanted
 from pisessiond.service.places import Folder
+from pisessiond.service.previews import (
+    CompactionPreview,
+    DraftSummary,
+    Forecast,
+    MovePreview,
+    SummaryInput,
+)
 from pisessiond.service.row_book import RowsPage, RowsWish
 from pisessiond.service.searching import SearchHit, SearchPage, SearchWish
+from pisessiond.service.subscribers import Subscriber
 from pisessiond.service.types import (
     Appended,
     Change,
     ChangeKind,
     Compacted,
-    CompactionPreview,
-    ComparedSide,
-    Comparison,
-    ContextPage,
     ContextSize,
     Done,
-    DraftSummary,
-    EntriesPage,
     EntryId,
-    Forecast,
     Forked,
     ListedSession,
-    MovePreview,
     Navigated,
     Node,
     Origin,
     Progress,
     SessionChange,
     Snapshot,
+)
+from pisessiond.service.views import (
+    ComparedSide,
+    Comparison,
+    ContextPage,
+    EntriesPage,
     Stats,
     StatsPart,
-    Subscriber,
-    SummaryInput,
     TokenTotals,
     TreePage,
 )

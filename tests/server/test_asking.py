@@ -15,7 +15,7 @@ from pisessiond.protocol.methods import ASKED
 from pisessiond.protocol.wire import MAX_IN_FLIGHT
 from pisessiond.server import asking, held, outbound
 from pisessiond.server.connection import Connection
-from pisessiond.service.types import Absent
+from pisessiond.service.subscribers import Absent
 from tests.server.fake_service import SIZE, Gate
 from tests.server.support import PATIENCE, Client, Running
 

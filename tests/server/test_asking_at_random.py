@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from pisessiond.server import held, requests
-from pisessiond.service.types import Absent
+from pisessiond.service.subscribers import Absent
 from tests.server.fake_service import Gate
 from tests.server.support import PATIENCE, Client, Running
 

@@ -23,7 +23,8 @@ from pisessiond.service import sessions as sessions_module
 from pisessiond.service.announcing import CALM, JOIN_SECONDS, Announcer, Ring, RingBudget
 from pisessiond.service.errors import Busy, Degraded, LeafMoved, ReadOnly, SessionNotFound
 from pisessiond.service.open_session import OpenSession
-from pisessiond.service.types import Change, OnlyListens, SessionChange
+from pisessiond.service.subscribers import OnlyListens
+from pisessiond.service.types import Change, SessionChange
 from pisessiond.storage.base import Claimed
 from pisessiond.storage.claims import FolderClaims
 from tests.support.service import (

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pisessiond.core.errors import EntryNotFound
-from pisessiond.service.types import ComparedSide, TokenTotals
+from pisessiond.service.views import ComparedSide, TokenTotals
 from tests.support.service import Entry, House, entry, label, user
 
 pytestmark = pytest.mark.anyio

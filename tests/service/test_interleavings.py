@@ -30,7 +30,8 @@ from hypothesis.stateful import (
 from pisessiond.core.errors import CannotShrink, NothingToCompact
 from pisessiond.service.errors import Busy, InvalidRequest, LeafMoved, OperationCancelled
 from pisessiond.service.open_session import OpenSession
-from pisessiond.service.types import Compacted, DraftSummary, Navigated
+from pisessiond.service.previews import DraftSummary
+from pisessiond.service.types import Compacted, Navigated
 from pisessiond.summarizers.base import SummaryFailed
 from tests.support.loop import Loop
 from tests.support.naive import naive_branch, naive_messages, naive_size

@@ -12,7 +12,7 @@ from pisessiond.core.summary_prompts import make_prompt
 from pisessiond.models.base import ModelFacts, ModelName, Price
 from pisessiond.service.errors import InvalidRequest
 from pisessiond.service.open_session import OpenSession
-from pisessiond.service.types import Forecast, MovePreview
+from pisessiond.service.previews import Forecast, MovePreview
 from tests.support import random_sessions
 from tests.support.naive import naive_path
 from tests.support.service import ME, House, answer, foreign, in_file, label, user

@@ -26,7 +26,7 @@ from pisessiond.service.errors import (
     TooLarge,
 )
 from pisessiond.service.open_session import OpenSession
-from pisessiond.service.types import OnlyListens
+from pisessiond.service.subscribers import OnlyListens
 from pisessiond.storage import errors as store
 from pisessiond.storage.other_files import SystemOtherFiles
 from tests.support.exports import SAMPLE

@@ -11,7 +11,8 @@ import pytest
 
 from pisessiond.service.errors import Busy, OperationCancelled
 from pisessiond.service.open_session import OpenSession
-from pisessiond.service.types import Absent, Compacted, Progress
+from pisessiond.service.subscribers import Absent
+from pisessiond.service.types import Compacted, Progress
 from pisessiond.summarizers.base import SummaryFailed
 from tests.support.service import ME, OTHER, House, Listener, in_file, user
 from tests.support.summarizers import TALK, USAGE, Desk, Gate, Running, Voice

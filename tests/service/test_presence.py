@@ -8,7 +8,8 @@ import pytest
 
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.presence import JOIN_SECONDS
-from pisessiond.service.types import OnlyListens, Present, SessionChange
+from pisessiond.service.subscribers import OnlyListens
+from pisessiond.service.types import Present, SessionChange
 from tests.support.service import House
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ import pytest
 from pisessiond.core.errors import EntryNotFound
 from pisessiond.service.errors import InvalidRequest
 from pisessiond.service.open_session import OpenSession
-from pisessiond.service.types import EntriesPage, TreePage
+from pisessiond.service.views import EntriesPage, TreePage
 from tests.support.service import ME, Entry, House, Listener, answer, entry, label, user
 
 pytestmark = pytest.mark.anyio

@@ -13,7 +13,7 @@ import pytest
 from pisessiond.service import watching
 from pisessiond.service.errors import SessionNotFound
 from pisessiond.service.open_session import OpenSession
-from pisessiond.service.types import OnlyListens
+from pisessiond.service.subscribers import OnlyListens
 from pisessiond.storage.base import Mark
 from pisessiond.storage.watch import FolderWatches
 from tests.support.service import (

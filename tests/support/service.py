@@ -17,7 +17,8 @@ from pisessiond.service.open_session import OpenSession
 from pisessiond.service.places import Places
 from pisessiond.service.sessions import Sessions, open_sessions
 from pisessiond.service.stores import Stores
-from pisessiond.service.types import Change, EntryId, OnlyListens, Origin, Progress, SessionChange
+from pisessiond.service.subscribers import OnlyListens
+from pisessiond.service.types import Change, EntryId, Origin, Progress, SessionChange
 from pisessiond.storage.catalogue import CatalogueFile
 from pisessiond.storage.glancing import FolderGlances
 from pisessiond.storage.jsonl import JsonlStore

@@ -14,7 +14,7 @@ from pisessiond.core.summary_task import SummaryTask
 from pisessiond.models.base import UNKNOWN, ModelFacts, ModelName
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.settings import FolderSettings
-from pisessiond.service.types import Absent
+from pisessiond.service.subscribers import Absent
 from pisessiond.summarizers.base import (
     Choice,
     Lend,

@@ -32,7 +32,8 @@ from pisessiond.protocol.values import Done
 from pisessiond.protocol.wire import LeafMutationParams
 from pisessiond.server import conversion
 from pisessiond.server.progress import work_done
-from pisessiond.service.types import DraftSummary, EntryId, Forked, Origin
+from pisessiond.service.previews import DraftSummary
+from pisessiond.service.types import EntryId, Forked, Origin
 
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection
