@@ -370,9 +370,9 @@ class SessionMachine(RuleBasedStateMachine):
         size = await session.context_size()
         if self.listener.steps and self.listener.steps[-1].changes:
             told = self.listener.steps[-1].context_size
-            if told is not None and told.largest is None:
+            if told is not None and (told.largest is None or told.model is None):
                 # What was not at hand when it was told is told soon.
-                told = replace(told, parts=size.parts, largest=size.largest)
+                told = replace(told, parts=size.parts, largest=size.largest, model=size.model)
             assert told is None or told == size
         places = [self.leaf, *(e["id"] for e in self.entries[:: max(1, len(self.entries) // 5)])]
         sizes = await session.context_sizes([place for place in places if place is not None])
