@@ -92,8 +92,8 @@ def seeds_of(make: Callable[[int], Made], count: int, size: int) -> list[Any]:
 @pytest.mark.parametrize(
     ("make", "seeds"),
     [
-        *seeds_of(random_sessions.ordinary, 300, 50),
-        *seeds_of(random_conversations.grown, 150, 25),
+        *seeds_of(random_sessions.ordinary, 200, 50),
+        *seeds_of(random_conversations.grown, 100, 25),
     ],
 )
 def test_a_random_session_would_be_summarised_as_by_pi(
