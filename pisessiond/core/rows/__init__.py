@@ -25,7 +25,7 @@ and nothing before it:
 What gives no row (settings, labels, hidden messages) belongs to the row it follows, so that
 `entries` of a level's rows add up to the line's.
 
-**Kept up to date.** An append under the leaf changes the last row, the last one inside it where that
-is work, and `here` (`growing`); a move, a compaction or an entry elsewhere names stale levels. A
-row never turns from childless into a parent: what becomes work or a branch has another id.
+**Kept up to date.** An append under the leaf changes the last row, the last one inside it where
+that is work, and `here` (`growing`); a move, a compaction or an entry elsewhere names stale levels.
+A row never turns from childless into a parent: what becomes work or a branch has another id.
 """
