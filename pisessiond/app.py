@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from pisessiond.service.held_session import Surroundings
     from pisessiond.service.places import Places
     from pisessiond.service.sessions import Sessions
-    from pisessiond.setup import Setup
     from pisessiond.storage.base import SessionStore
     from pisessiond.storage.catalogue import CatalogueFile
     from pisessiond.storage.jsonl_writing import Sync
     from pisessiond.storage.text_index import TextIndex
     from pisessiond.summarizers.base import Summarizers
+    from pisessiond.wiring.user_setup import Setup
 
 _END_SECONDS = 6.0
 """An orderly end takes less than five; then something does not come back."""
@@ -84,7 +84,7 @@ class ServeOptions:
     """pi's agent folder; None takes pi's own choice."""
     config_file: str | None = None
     """Our own settings; None: nothing is set. What of it counts at the start alone is not looked at
-    here, but before, by `setup.start_settings`."""
+    here, but before, by `wiring.user_setup.start_settings`."""
     log_file: str | None = None
     """None: standard error."""
 
@@ -230,12 +230,12 @@ async def sessions(places: Places, options: ServeOptions) -> AsyncIterator[Sessi
     """The session service over files and memory."""
     import uuid_utils
 
-    from pisessiond.late_summarizers import late_summarizers
     from pisessiond.service.sessions import open_sessions
     from pisessiond.service.stores import Stores
     from pisessiond.storage.catalogue import CatalogueFile
     from pisessiond.storage.glancing import FolderGlances
     from pisessiond.storage.memory import MemoryStore
+    from pisessiond.wiring.late_summarizers import late_summarizers
 
     cache = options.cache_folder
     catalogue = CatalogueFile(f"{cache}/catalogue.sqlite" if cache is not None else None)
@@ -281,7 +281,7 @@ def _files(options: ServeOptions) -> SessionStore:
 
 
 def _setup(places: Places, options: ServeOptions) -> Setup:
-    from pisessiond.setup import read_setup
+    from pisessiond.wiring.user_setup import read_setup
 
     setup = read_setup(
         places.agent_dir,

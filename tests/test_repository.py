@@ -38,21 +38,20 @@ LAYERS: Final[dict[str, tuple[str, ...]]] = {
     # The errors of summarizers belong to their contract.
     "server": ("server", "protocol", "service", "summarizers.base", "core"),
     "client": ("client", "protocol"),
-    "cli": ("cli", "client", "protocol", "app", "offline", "setup", "configuration"),
-    "setup": ("setup", "models", "settings", "core"),
-    "configuration": ("configuration", "setup", "models", "settings", "core"),
-    "summarizing": ("summarizing", "setup", "summarizers", "settings", "models", "core"),
-    "late_summarizers": (
-        "late_summarizers",
-        "summarizing",
-        "setup",
-        "summarizers.base",
-        "models.base",
+    "cli": (
+        "cli",
+        "client",
+        "protocol",
+        "app",
+        "offline",
+        "wiring.user_setup",
+        "wiring.config_report",
     ),
+    # The parts of the composition root that commands share with the daemon, or that come late.
+    "wiring": ("wiring", "summarizers", "models", "settings", "core"),
     "app": (
         "app",
-        "late_summarizers",
-        "setup",
+        "wiring",
         "server",
         "protocol",
         "service",
@@ -65,7 +64,6 @@ LAYERS: Final[dict[str, tuple[str, ...]]] = {
     "offline": (
         "offline",
         "app",
-        "setup",
         "protocol",
         "service",
         "models",
@@ -203,6 +201,18 @@ def test_the_composition_roots_alone_name_concrete_stores() -> None:
         if CONCRETE_STORES.match(one.imported)
         and one.importer not in ("app", "offline")
         and not is_within(one.importer, "storage")
+    ] == []
+
+
+def test_a_daemon_starts_without_whoever_writes_summaries() -> None:
+    assert [
+        str(one)
+        for one in IMPORTS
+        if one.at_start
+        and not is_within(one.importer, "summarizers")
+        and one.importer != "wiring.summarizers"
+        and (is_within(one.imported, "summarizers") or one.imported == "wiring.summarizers")
+        and one.imported != "summarizers.base"
     ] == []
 
 

@@ -11,7 +11,7 @@ from pisessiond.cli.output import REFUSED, Output
 from pisessiond.cli.remote import examples, json_option
 
 if TYPE_CHECKING:
-    from pisessiond.configuration import Whose
+    from pisessiond.wiring.config_report import Whose
 
 
 @click.command(
@@ -46,7 +46,7 @@ def config(cwd: str | None, model: str | None, agent_dir: str | None, as_json: b
         raise click.BadParameter("write provider/id, as sessions do", param_hint="--model")
     with output.refusals():
         whose = find_whose(agent_dir)
-    from pisessiond.configuration import describe
+    from pisessiond.wiring.config_report import describe
 
     told = describe(whose, os.path.abspath(cwd or "."), model)
     if as_json:
@@ -66,7 +66,7 @@ def find_whose(agent_dir: str | None) -> Whose:
     """
     from pisessiond.app import session_places
     from pisessiond.client.address import cache_folder, config_file, find_place
-    from pisessiond.configuration import Whose
+    from pisessiond.wiring.config_report import Whose
 
     places = session_places(agent_dir)
     return Whose(

@@ -113,7 +113,7 @@ def _pi() -> Finding:
 
 def _settings() -> Iterator[Finding]:
     from pisessiond.cli.config_commands import find_whose
-    from pisessiond.configuration import problems
+    from pisessiond.wiring.config_report import problems
 
     found = problems(find_whose(None), os.getcwd())
     for problem in found:

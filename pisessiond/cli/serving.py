@@ -122,7 +122,7 @@ def _settings() -> dict[str, Any]:
     """Our own settings: the file, and what of it counts at the start alone."""
     from pisessiond.client.address import config_file
     from pisessiond.client.errors import NoDaemon
-    from pisessiond.setup import start_settings
+    from pisessiond.wiring.user_setup import start_settings
 
     try:
         path = config_file()

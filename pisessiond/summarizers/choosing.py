@@ -82,7 +82,7 @@ class Reach:
     settings: Callable[[], SummarizerSettings]
     """May read files, so it is called in a worker."""
     endpoints: Endpoints
-    looking: Endpoints
+    dry_endpoints: Endpoints
     """The same, but no command of the user's runs for a key: for telling what could be chosen."""
     models: Models
     http: Http
@@ -220,7 +220,7 @@ class ConfiguredSummarizers:
         self, settings: SummarizerSettings, session_model: ModelName | None, lend: Lend | None
     ) -> list[Choice]:
         default = settings.use or SESSION
-        set_up = [str(model) for model in (await self._reach.looking.names())[:_MANY]]
+        set_up = [str(model) for model in (await self._reach.dry_endpoints.names())[:_MANY]]
         names = [default, SESSION, *settings.own, *set_up, "pi", "client", "extract"]
         return [
             await self._choice(name, settings, session_model, lend, is_default=name == default)
@@ -248,7 +248,7 @@ class ConfiguredSummarizers:
         found: Endpoint | NotUsable | None = None
         if isinstance(own, OwnModel):
             model: ModelName | None = _model_of(own.wanted)
-            found = await self._reach.looking.resolve_wanted(own.wanted)
+            found = await self._reach.dry_endpoints.resolve_wanted(own.wanted)
         elif own is not None:
             model = (own.model or session_model) if isinstance(own, OwnPi) else None
             found = await self._missing(own.program)
@@ -258,7 +258,7 @@ class ConfiguredSummarizers:
             model = session_model if name == SESSION else _model_named(name)
             if model is None:
                 return None, _NO_MODEL if name == SESSION else _unknown(name)
-            found = await self._reach.looking.resolve(model)
+            found = await self._reach.dry_endpoints.resolve(model)
         return model, found if isinstance(found, NotUsable) else None
 
 

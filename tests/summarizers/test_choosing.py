@@ -85,7 +85,7 @@ class Facts:
 class Desk:
     reach: Reach
     resolving: Known
-    looking: Known
+    dry: Known
 
     async def choose(
         self, name: str | None = None, model: ModelName | None = HERE, lend: Lend | None = None
@@ -122,17 +122,17 @@ def desk(
     url: str = "http://127.0.0.1:9",
 ) -> Desk:
     settings = SummarizerSettings(use=use, own=own or {})
-    resolving, looking = Known(url), Known(url)
+    resolving, dry = Known(url), Known(url)
     reach = Reach(
         settings=lambda: settings,
         endpoints=resolving,
-        looking=looking,
+        dry_endpoints=dry,
         models=Facts(facts),
         http=Http(),
         agent_dir=Path("/nowhere/agent"),
         environment={"PATH": path},
     )
-    return Desk(reach, resolving, looking)
+    return Desk(reach, resolving, dry)
 
 
 async def lend(task: SummaryTask, received: Received) -> Written:
@@ -329,7 +329,7 @@ async def test_telling_of_all_runs_no_key_command() -> None:
     made = desk("mine", {"mine": own})
     await made.choices()
     assert made.resolving.asked == []
-    assert made.looking.asked
+    assert made.dry.asked
 
 
 def test_the_environment_shows_itself_to_nobody() -> None:

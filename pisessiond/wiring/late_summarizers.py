@@ -13,8 +13,8 @@ import anyio
 from anyio import to_thread
 
 from pisessiond.models.base import ModelName
-from pisessiond.setup import Setup
 from pisessiond.summarizers.base import Choice, Lend, Summarizer, Summarizers
+from pisessiond.wiring.user_setup import Setup
 
 
 class LateSummarizers:
@@ -42,8 +42,8 @@ class LateSummarizers:
     async def _make(self) -> Summarizers:
         async with self._making:
             if self._made is None:
-                await to_thread.run_sync(import_module, "pisessiond.summarizing")
-                from pisessiond.summarizing import open_summarizers
+                await to_thread.run_sync(import_module, "pisessiond.wiring.summarizers")
+                from pisessiond.wiring.summarizers import open_summarizers
 
                 opened = open_summarizers(*self._given)
                 self._made = await self._until.enter_async_context(opened)

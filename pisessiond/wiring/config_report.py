@@ -14,7 +14,7 @@ from pisessiond.models.described import describe_model, key_lines
 from pisessiond.models.pi_models import PiModels
 from pisessiond.settings.described import Row, own_rows, pi_rows
 from pisessiond.settings.files import Unreadable, unreadable, with_tilde
-from pisessiond.setup import Setup, read_setup
+from pisessiond.wiring.user_setup import Setup, read_setup
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def _keys(setup: Setup) -> Iterator[tuple[str, str]]:
         stored = setup.auth.look()
     except Unreadable:
         stored = None
-    return key_lines(setup.looking, stored or {}, _pi_models(setup))
+    return key_lines(setup.dry_endpoints, stored or {}, _pi_models(setup))
 
 
 def _problem(problem: BadSetting) -> dict[str, Any]:
@@ -153,4 +153,4 @@ def _model(setup: Setup, name: ModelName) -> dict[str, Any]:
         source = "models.json"
     else:
         source = "unknown" if facts.window is None else "genai-prices"
-    return describe_model(name, facts, source, setup.looking.resolve_now(name))
+    return describe_model(name, facts, source, setup.dry_endpoints.resolve_now(name))

@@ -10,7 +10,6 @@ from pisessiond.models.base import ModelName
 from pisessiond.models.endpoints import Wanted
 from pisessiond.settings.config import AnySummarizer, CommandSummarizer, PiSummarizer
 from pisessiond.settings.folder_settings import FileSettings
-from pisessiond.setup import Setup
 from pisessiond.summarizers.choosing import (
     ConfiguredSummarizers,
     Own,
@@ -22,6 +21,7 @@ from pisessiond.summarizers.choosing import (
 )
 from pisessiond.summarizers.http import Http, Limits
 from pisessiond.summarizers.retrying import RetryPolicy
+from pisessiond.wiring.user_setup import Setup
 
 
 @asynccontextmanager
@@ -33,7 +33,7 @@ async def open_summarizers(
     reach = Reach(
         settings=lambda: summarizer_settings(setup.settings),
         endpoints=setup.endpoints,
-        looking=setup.looking,
+        dry_endpoints=setup.dry_endpoints,
         models=setup.models,
         http=http,
         agent_dir=Path(agent_dir),

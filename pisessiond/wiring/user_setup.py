@@ -27,7 +27,7 @@ class Setup:
     settings: FileSettings
     models: KnownModels
     endpoints: FileEndpoints
-    looking: FileEndpoints
+    dry_endpoints: FileEndpoints
     """The same, but no key command runs: for telling what is set up."""
     pi_models: CachedFile[PiModels]
     auth: CachedFile[Credentials]
