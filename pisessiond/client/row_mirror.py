@@ -30,7 +30,13 @@ class RowMirror:
         return {level for level in self._levels if level is not None}
 
     def hold(self, level: Level, rows: Iterable[Row]) -> None:
-        """Take in a whole level as the daemon answered it; what is gone from it is closed."""
+        """Take in a whole level as the daemon answered it; what is gone from it is closed.
+
+        The inside of a row that is not held is not taken: it is gone since it was asked for.
+        """
+        if level is not None and level not in self._level_of:
+            self.close(level)
+            return
         before = self._levels.get(level, ())
         self._levels[level] = []
         kept = set()

@@ -7,7 +7,7 @@ from typing import cast
 from pisessiond.core.rows.row import Row, RowsChange, RowSize
 from pisessiond.protocol import row_models, values
 from pisessiond.service.branch_listing import BranchPage
-from pisessiond.service.row_book import RowsPage
+from pisessiond.service.row_pages import RowsPage
 
 
 def row(given: Row) -> row_models.Row:

@@ -113,17 +113,18 @@ def branch_page(tree: Tree, known: Known, wish: BranchWish, at_rev: tuple[str, i
 
 def _lines(tree: Tree) -> Iterator[_Line]:
     """Every line that has a row, in no order; iterative, for lines hang on lines on lines."""
-    index = tree.session.index
-    labelled = {row for target in tree.session.labels if (row := index.find(target)) is not None}
+    labelled = {
+        row for row in map(tree.session.index.find, list(tree.session.labels)) if row is not None
+    }
     main = tree.lines.next(NONE)
-    starts = list(index.roots)
+    starts = list(tree.lines.children(NONE))
     while starts:
         start = starts.pop()
         line = _Walk(tree, labelled)
         row = start
         while row != NONE:
             line.take(row)
-            children = index.children_in_file_order(row)
+            children = tree.lines.children(row)
             if len(children) > 1:
                 onwards = tree.lines.next(row)
                 starts += [child for child in children if child != onwards]

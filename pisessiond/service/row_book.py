@@ -2,70 +2,46 @@
 
 What rows need beside the index (shapes, ways) is gathered when rows are first asked for, in a
 worker, and goes on with each entry on the event loop. A page is made in a worker, of the session
-as it stood when it was asked for.
+as it stood when it was asked for; that of the main line is what changes go on from.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from pisessiond.core.index import NONE
-from pisessiond.core.lines import EntryId
 from pisessiond.core.projection import Entry
-from pisessiond.core.rows.building import Builder, Known, edited_at
-from pisessiond.core.rows.cutting import Segment
-from pisessiond.core.rows.levels import HERE, NoSuchLevel, Tree
+from pisessiond.core.rows.building import Known
+from pisessiond.core.rows.levels import NoSuchLevel, Tree
 from pisessiond.core.rows.lines import Lines, Ways
-from pisessiond.core.rows.places import find_entry, path_of_level
-from pisessiond.core.rows.row import Filter, Row, RowsChange
+from pisessiond.core.rows.row import Filter, RowsChange
 from pisessiond.core.rows.shapes import Shapes
 from pisessiond.core.session import Session
 from pisessiond.service.branch_listing import BranchPage, BranchWish, branch_page
 from pisessiond.service.context_sizes import Yardstick
 from pisessiond.service.errors import InvalidRequest
+from pisessiond.service.row_growth import RowGrowth
+from pisessiond.service.row_pages import (
+    MadePage,
+    RowsPage,
+    RowsWish,
+    Standards,
+    Standing,
+    make_page,
+)
 from pisessiond.service.subscribers import Subscriber
 from pisessiond.service.types import AnyOrigin, Change, ContextSize
 
 if TYPE_CHECKING:
     from pisessiond.service.held_session import HeldSession
 
-_ALL_STALE = RowsChange(stale=(None,))
+T = TypeVar("T")
 
 _BY_KEPT = 10_000
 """Entries of which it is remembered who appended them."""
-
-
-@dataclass(frozen=True, slots=True)
-class RowsWish:
-    """Which rows somebody asks for; at most one of `around`, `after` and `before`."""
-
-    level: str | None = None
-    """The row whose inside is wanted; None: the main line."""
-    around: EntryId | None = None
-    """An entry to be found, or `here`."""
-    after: str | None = None
-    before: str | None = None
-    count: int = 200
-    filter: Filter = "default"
-
-
-@dataclass(frozen=True, slots=True)
-class RowsPage:
-    """Rows of one level."""
-
-    epoch: str
-    rev: int
-    level: str | None
-    total: int
-    rows: tuple[Row, ...]
-    before: str | None
-    after: str | None
-    path: tuple[str, ...] | None
-    """The rows to open on the way to what was looked for; None where nothing was."""
 
 
 @dataclass(slots=True)
@@ -77,6 +53,10 @@ class _Gathered:
     ways: Ways
 
 
+class _Reloaded(Exception):
+    """The session was read anew while it was being asked."""
+
+
 class RowBook:
     """The rows of one session."""
 
@@ -85,9 +65,9 @@ class RowBook:
         self._weak = weakref.ref(held)
         self._gathered: _Gathered | None = None
         self._by: dict[int, str] = {}
-        self._listening: dict[Subscriber, Filter] = {}
-        self._told_by: object = None
-        """What percents were counted by when rows were last told."""
+        self._growth = RowGrowth()
+        self._told_by: Standards | None = None
+        """What rows were told by last; None before that."""
 
     @property
     def _held(self) -> HeldSession:
@@ -99,38 +79,71 @@ class RowBook:
         """Forget everything: the session was read anew."""
         self._gathered = None
         self._by = {}
+        self._growth.reset()
 
     # Pages -------------------------------------------------------------------------------------
 
     async def page(self, wish: RowsWish) -> RowsPage:
-        """The rows asked for.
+        """The rows asked for, as the session stood when they were.
+
+        Sizes are missing as long as they are being counted; when they are known, whoever draws
+        is told to ask again.
 
         Raises:
             EntryNotFound: no entry has the id in `around`.
             InvalidRequest: no such row can be opened, or a cursor names none.
         """
-        tree = await self._tree(wish.filter)
-        held = self._held
-        make = partial(_make_page, tree, self._known(), wish, (held.epoch, held.rev))
+        # What is cut before all is sized lacks the sums that later rows go on from.
+        keeps_up = self._held.session.sizes.is_complete and not self._growth.follows(wish.filter)
         try:
-            return await held.ask(lambda _: make())
+            at, made = await self._ask(
+                wish.filter, partial(make_page, wish=wish, keeps_up=keeps_up)
+            )
         except NoSuchLevel as error:
             where = "around" if wish.around is not None else "level"
             raise InvalidRequest(where, str(error)) from error
+        self._go_on_from(at, made)
+        return made.page
 
     async def branches(self, wish: BranchWish) -> BranchPage:
-        """Every branch, or those with some words in them; see `branch_page`."""
-        tree = await self._tree("default")
-        held = self._held
-        make = partial(branch_page, tree, self._known(), wish, (held.epoch, held.rev))
-        return await held.ask(lambda _: make())
+        """Every branch, or those with some words in them, once all is sized; see `branch_page`."""
+        await self._held.sized()
+        _, page = await self._ask(
+            "default", lambda at: branch_page(at.tree, at.known, wish, (at.epoch, at.rev))
+        )
+        return page
 
-    async def _tree(self, filter_name: Filter) -> Tree:
-        """The tree as the session stands now; nothing has come since when this returns."""
-        gathered = await self._gather()
-        session = gathered.session
-        lines = Lines(session, gathered.ways, session.leaf)
-        return Tree(session, gathered.shapes, lines, filter_name)
+    def is_current(self, page: RowsPage) -> bool:
+        """Whether a page still says how the session stands."""
+        held = self._held
+        at = (page.epoch, page.rev, page.standards)
+        return at == (held.epoch, held.rev, self._standards(held.leaf_size()))
+
+    async def _ask(self, filter_name: Filter, make: Callable[[Standing], T]) -> tuple[Standing, T]:
+        """What is made of the session as it stands now, in a worker; made anew once it is another.
+
+        Entries that come meanwhile are not seen.
+        """
+        while True:
+            gathered = await self._gather()
+            at = self._stand(gathered, filter_name)
+
+            def question(now: Session, at: Standing = at) -> T:
+                if now is not at.tree.session:
+                    raise _Reloaded
+                return make(at)
+
+            try:
+                return at, await self._held.ask(question)
+            except _Reloaded:
+                continue
+
+    def _stand(self, gathered: _Gathered, filter_name: Filter) -> Standing:
+        held, session = self._held, gathered.session
+        lines = Lines(session, gathered.ways, session.leaf, len(session.index))
+        tree = Tree(session, gathered.shapes, lines, filter_name)
+        standards = self._standards(held.leaf_size())
+        return Standing(tree, self._known(), held.epoch, held.rev, standards)
 
     async def _gather(self) -> _Gathered:
         held = self._held
@@ -153,27 +166,49 @@ class RowBook:
         size = held.leaf_size()
         window = None if size is None else size.window
         yardstick = Yardstick(None, window, held.sizing.settings)
-        by = self._by
-        return Known(is_unsaved=held.is_unsaved, by=by.get, window=window, grade=yardstick.grade)
+        return Known(
+            is_unsaved=held.is_unsaved, by=self._by.get, window=window, grade=yardstick.grade
+        )
+
+    def _standards(self, size: ContextSize | None) -> Standards:
+        held = self._held
+        window = None if size is None else size.window
+        return Standards(window, held.sizing.settings.thresholds, held.session.sizes.is_complete)
 
     # Changes -----------------------------------------------------------------------------------
 
+    def _go_on_from(self, at: Standing, made: MadePage) -> None:
+        """Keep the rows of the main line up, if nothing has come since they were made."""
+        session, lines = at.tree.session, at.tree.lines
+        is_now = session is self._held.session and session.leaf == lines.leaf
+        if made.growing is not None and is_now and len(session.index) == lines.count:
+            lines.count = None
+            self._growth.keep(at.tree.filter, made.growing, made.edited)
+
     def note(self, came: Iterable[tuple[int, Entry]], origin: AnyOrigin) -> None:
         """Go on with entries that were just taken in; on the event loop, in constant time each."""
-        gathered = self._gathered
+        came = list(came)
         name = origin if isinstance(origin, str) else origin.client
         for row, entry in came:
             if len(self._by) >= _BY_KEPT:
                 self._by.pop(next(iter(self._by)))
             self._by[row] = name
-            if gathered is None:
-                continue
-            if len(gathered.shapes) != row:
-                # Lines that are no entries of ours came between; they are gathered when asked for.
-                self._gathered = gathered = None
-                continue
-            gathered.shapes.add(gathered.session.index.kind[row], entry)
-            gathered.ways.appended(row)
+            self._note_shape(row, entry)
+        if self._gathered is None:
+            self._growth.reset()
+        elif self._growth.filters and came:
+            self._growth.note(self._gathered.session, came, self._known())
+
+    def _note_shape(self, row: int, entry: Entry) -> None:
+        gathered = self._gathered
+        if gathered is None:
+            return
+        if len(gathered.shapes) != row:
+            # Lines that are no entries of ours came between; they are gathered when asked for.
+            self._gathered = None
+            return
+        gathered.shapes.add(gathered.session.index.kind[row], entry)
+        gathered.ways.appended(row)
 
     def left(self, leaf: int) -> None:
         """Remember the way to a leaf that the session has just left."""
@@ -182,87 +217,26 @@ class RowBook:
 
     def listen(self, subscriber: Subscriber, filter_name: Filter) -> None:
         """Tell a subscriber how the rows change under a filter, from now on."""
-        self._listening[subscriber] = filter_name
+        if not self._growth.filters:
+            self._told_by = self._standards(self._held.leaf_size())
+        self._growth.listen(subscriber, filter_name)
 
     def unlisten(self, subscriber: Subscriber) -> None:
         """Tell it no more; not having told is no error."""
-        self._listening.pop(subscriber, None)
+        self._growth.unlisten(subscriber)
 
     def changes(
         self, changes: Sequence[Change], size: ContextSize | None
     ) -> dict[Filter, RowsChange]:
         """How the rows have changed with what is about to be told, by filter."""
-        if not self._listening:
+        if not self._growth.filters:
             return {}
-        settings = self._held.sizing.settings
-        told_by = (
-            None if size is None else size.window,
-            settings.thresholds,
-            self._held.session.sizes.is_complete,
-        )
+        told_by = self._standards(size)
         is_other, self._told_by = told_by != self._told_by, told_by
-        if not changes and not is_other:
-            return {}
-        return dict.fromkeys(self._listening.values(), _ALL_STALE)
+        return self._growth.changes(self._held.session, changes, is_other=is_other)
 
 
 def _gather(session: Session, shapes: Shapes | None = None) -> _Gathered:
     shapes = Shapes() if shapes is None else shapes
     shapes.fill(session)
     return _Gathered(session, shapes, Ways(session))
-
-
-def _make_page(tree: Tree, known: Known, wish: RowsWish, at_rev: tuple[str, int]) -> RowsPage:
-    session = tree.session
-    if not session.index.has_forward_edit:
-        edits = session.sizes.edits_at(tree.leaf) if tree.leaf != NONE else {}
-        known = replace(known, edited=edited_at(edits, session.entry))
-    level = wish.level
-    path: list[str] | None = None
-    at: int | None = None
-    if wish.around == HERE:
-        path, level = [], None
-    elif wish.around is not None:
-        path, at = find_entry(tree, wish.around)
-        level = path[-1] if path else None
-    depth = len(path_of_level(tree, level))
-    segments = tree.level(level)
-    if wish.around == HERE:
-        at = next(at for at, one in enumerate(segments) if one.kind == "here")
-    start, stop = _range(tree, segments, wish, at)
-    behind = tree.id_of(segments[start - 1]) if start else None
-    rows = Builder(tree, known, level, depth).rows(segments[start:stop], behind)
-    return RowsPage(
-        epoch=at_rev[0],
-        rev=at_rev[1],
-        level=level,
-        total=len(segments),
-        rows=tuple(rows),
-        before=rows[0].id if rows and start else None,
-        after=rows[-1].id if rows and stop < len(segments) else None,
-        path=None if path is None else tuple(path),
-    )
-
-
-def _range(
-    tree: Tree, segments: Sequence[Segment], wish: RowsWish, around: int | None
-) -> tuple[int, int]:
-    count, total = wish.count, len(segments)
-    if wish.before is not None:
-        stop = _position(tree, segments, wish.before, "before")
-        return max(stop - count, 0), stop
-    if wish.after is not None:
-        start = _position(tree, segments, wish.after, "after") + 1
-        return start, min(start + count, total)
-    if around is None:
-        return 0, min(count, total)
-    start = max(min(around - count // 2, total - count), 0)
-    return start, min(start + count, total)
-
-
-def _position(tree: Tree, segments: Sequence[Segment], name: str, member: str) -> int:
-    # Cursors are near an end more often than not, and pages are asked for from the leaf upwards.
-    for at in range(len(segments) - 1, -1, -1):
-        if tree.id_of(segments[at]) == name:
-            return at
-    raise InvalidRequest(member, f"no row {name!r} is on that level; ask for it anew.")

@@ -30,8 +30,9 @@ from pisessiond.service.previews import (
     MovePreview,
     SummaryInput,
 )
-from pisessiond.service.row_book import RowsPage, RowsWish
+from pisessiond.service.row_pages import RowsPage, RowsWish, Standards
 from pisessiond.service.searching import SearchHit, SearchPage, SearchWish
+from pisessiond.service.settings import Thresholds
 from pisessiond.service.subscribers import Subscriber
 from pisessiond.service.types import (
     Appended,
@@ -75,6 +76,7 @@ SIZE = ContextSize(
     window=200_000,
     percent=0.006,
 )
+STANDARDS = Standards(200_000, Thresholds(), is_sized=True)
 TOTALS = StatsPart(
     messages={"user": 1},
     tool_calls=0,
@@ -107,7 +109,11 @@ class FakeRows:
         session = self._session
         here = Row("here", "here", None, None, session.leaf, None, None, 0, "you are here")
         at = (session.epoch, session.rev)
-        return RowsPage(*at, wish.level, 1, (here,), None, None, () if wish.around else None)
+        path = () if wish.around else None
+        return RowsPage(*at, wish.level, 1, (here,), None, None, path, STANDARDS)
+
+    def is_current(self, page: RowsPage) -> bool:
+        return (page.epoch, page.rev) == (self._session.epoch, self._session.rev)
 
     def listen(self, subscriber: Subscriber, filter_name: Filter) -> None:
         self.listening[subscriber] = filter_name

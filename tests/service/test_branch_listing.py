@@ -9,7 +9,7 @@ from pisessiond.core.rows.row import Row
 from pisessiond.service.branch_listing import Branch, BranchWish
 from pisessiond.service.errors import InvalidRequest
 from pisessiond.service.open_session import OpenSession
-from pisessiond.service.row_book import RowsWish
+from pisessiond.service.row_pages import RowsWish
 from tests.support.random_sessions import ordinary
 from tests.support.service import ME, House, answer, entry, label, user
 

@@ -86,7 +86,7 @@ class Builder:
             outcome=self._outcome(segment),
             time=times if isinstance(times, str) and not is_here else None,
             duration=self._duration(segment),
-            tokens=segment.tokens,
+            tokens=segment.tokens if self.tree.session.sizes.is_complete else None,
             size=row_size(self.tree.session, segment.last, self.known),
             rows=segment.rows,
             depth=self.depth,

@@ -63,7 +63,8 @@ class Growing:
         """
         session = self._tree.session
         is_under_leaf = session.index.parent[row] == self.leaf
-        follows = is_under_leaf and session.leaf == row
+        # Of several that came together, each is followed on the way to where they end.
+        follows = is_under_leaf and session.index.is_ancestor(row, session.leaf)
         if self.is_stale or (session.leaf != self.leaf and not follows):
             self.is_stale = True
             return _MAIN_IS_STALE

@@ -363,7 +363,7 @@ class Tree:
             row = waiting.pop()
             if row != without and has_row(self.session, self.shapes, row, self.filter):
                 return True
-            waiting += self.session.index.children_in_file_order(row)
+            waiting += self.lines.children(row)
         return False
 
     # Labelled ----------------------------------------------------------------------------------
@@ -371,7 +371,8 @@ class Tree:
     def _place_labelled(self, cutter: Cutter) -> None:
         """Labelled entries of the whole tree, flat, with the compactions and `here`."""
         session, index = self.session, self.session.index
-        found = {row for target in session.labels if (row := index.find(target)) is not None}
+        targets = map(index.find, list(session.labels))
+        found = {row for row in targets if row is not None and self.lines.sees(row)}
         found |= {
             row
             for row in range(len(index))

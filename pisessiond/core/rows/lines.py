@@ -73,16 +73,33 @@ class Ways:
 class Lines:
     """The lines of a session as it stands at one leaf."""
 
-    def __init__(self, session: Session, ways: Ways, leaf: int) -> None:
+    def __init__(self, session: Session, ways: Ways, leaf: int, count: int | None = None) -> None:
+        """See what there is now, or no more than the first rows.
+
+        Args:
+            session: whose lines.
+            ways: where one came from.
+            leaf: the row one stands at.
+            count: how many rows are seen, by a reader while others are added; None: all.
+        """
         self._session = session
         self._ways = ways
+        self.count = count
+        """How many rows are seen; None: all."""
         self.leaf = leaf
         """The row one stands at; NONE before the first entry."""
+
+    def sees(self, row: int) -> bool:
+        """Whether a row is among those that are seen."""
+        return self.count is None or row < self.count
 
     def children(self, row: int) -> list[int]:
         """A row's children in file order; the roots for NONE."""
         index = self._session.index
-        return index.roots if row == NONE else index.children_in_file_order(row)
+        found = index.roots if row == NONE else index.children_in_file_order(row)
+        if not found or self.sees(found[-1]):
+            return found
+        return [child for child in found if self.sees(child)]
 
     def next(self, row: int) -> int:
         """Where the line through a row goes on; NONE at its end. For NONE: where it begins."""
@@ -100,7 +117,7 @@ class Lines:
         first_child, points = self._session.index.first_child, self._session.index.branch_points
         while True:
             row = self.next(row) if row == NONE or row in points else first_child[row]
-            if row == NONE:
+            if row == NONE or not self.sees(row):
                 return
             yield row
 

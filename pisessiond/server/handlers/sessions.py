@@ -19,7 +19,7 @@ from pisessiond.protocol.session_models import (
 from pisessiond.server import conversion
 from pisessiond.server.row_conversion import rows_result
 from pisessiond.service.listing import Wanted
-from pisessiond.service.row_book import RowsWish
+from pisessiond.service.row_pages import RowsWish
 
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection
@@ -61,7 +61,7 @@ async def open_session(connection: Connection, params: OpenParams) -> OpenResult
     result = conversion.open_result(connection.subscribe(opened, known), since)
     if wish is not None:
         connection.draw(opened, wish.filter)
-        if page is not None and (page.epoch, page.rev) == (result.epoch, result.rev):
+        if page is not None and opened.rows.is_current(page):
             result.rows = rows_result(page)
     return result
 

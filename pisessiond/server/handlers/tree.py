@@ -15,7 +15,7 @@ from pisessiond.server import conversion
 from pisessiond.server.envelope import RawJson, encode
 from pisessiond.server.row_conversion import branches_result, rows_result
 from pisessiond.service.branch_listing import BranchWish
-from pisessiond.service.row_book import RowsWish
+from pisessiond.service.row_pages import RowsWish
 
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection
