@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import pytest
 
+from pisessiond.client import blocking
+from pisessiond.client.blocking_session import BlockingSession
 from tests.daemon import homes
-from tests.nvim.editor import Editor, project, write_settings
+from tests.nvim.editor import Editor, project, write_pi_settings, write_settings
+
+NAMES: Final = count(1)
+SUMMARY: Final = "It was so. And so."
 
 
 class Opens(Protocol):
@@ -18,18 +25,32 @@ class Opens(Protocol):
     def __call__(self, **options: Any) -> Editor: ...
 
 
-@pytest.fixture
+class Others(Protocol):
+    """Opens a session as another program does, by its path."""
+
+    def __call__(self, path: Path) -> BlockingSession: ...
+
+
+@pytest.fixture(scope="module")
 def home() -> Iterator[homes.Home]:
-    """A machine of its own, with no daemon yet."""
+    """A machine of its own for the tests of a file: an hour's talk is long enough to compact, and
+    a program writes the summary once there is a file `go` in the home."""
     with homes.home() as made:
-        write_settings(made)
+        script = f'cat > /dev/null; while [ ! -e "$0" ]; do sleep 0.02; done; echo {SUMMARY}'
+        program = ["sh", "-c", script, str(made.folder / "go")]
+        write_settings(
+            made,
+            f"[summarizer]\nuse = 'mine'\n[summarizers.mine]\nkind = 'command'\n{program=}\n",
+        )
+        (made.folder / "go").touch()
+        write_pi_settings(made, compaction={"keepRecentTokens": 3000})
         yield made
 
 
 @pytest.fixture
 def cwd(home: homes.Home) -> Path:
-    """The folder the editors stand in."""
-    return project(home)
+    """A folder that no other test has, for the editors to stand in."""
+    return project(home, f"p{next(NAMES)}")
 
 
 @pytest.fixture
@@ -38,7 +59,7 @@ def start(home: homes.Home, cwd: Path) -> Iterator[Opens]:
     editors: list[Editor] = []
 
     def make(**options: Any) -> Editor:
-        editors.append(Editor(home, options.pop("cwd", cwd), **options))
+        editors.append(Editor(options.pop("home", home), options.pop("cwd", cwd), **options))
         return editors[-1]
 
     try:
@@ -53,3 +74,18 @@ def start(home: homes.Home, cwd: Path) -> Iterator[Opens]:
 
 def _is_error(line: str) -> bool:
     return line.startswith(("Error", "E5108", "stack traceback")) or "attempt to" in line
+
+
+@pytest.fixture
+def other(home: homes.Home) -> Iterator[Others]:
+    """A script that acts on the same sessions; the daemon runs when it is first asked for."""
+    with ExitStack() as stack:
+        clients: list[blocking.BlockingClient] = []
+
+        def connect(path: Path) -> BlockingSession:
+            if not clients:
+                socket = blocking.connect(home.place.own_socket, name="script")
+                clients.append(stack.enter_context(socket))
+            return clients[0].open(path=str(path))
+
+        yield connect

@@ -16,6 +16,8 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace('pisession.float')
 
+local opened = {} ---@type table<integer, true>
+
 --- Cells and lines that are left around a float at least.
 local MARGIN = 4
 
@@ -106,6 +108,7 @@ function M.open(lines, options)
     border = 'rounded',
     title = options.title and (' ' .. text.cut(options.title, width - 2, '…') .. ' ') or nil,
   })
+  opened[window] = true
   windows.set(window, 'wrap', true)
   windows.set(window, 'linebreak', true)
   windows.set(window, 'cursorline', options.stay ~= nil)
@@ -118,6 +121,19 @@ function M.open(lines, options)
     })
   end
   return window, buffer
+end
+
+--- Closes the floats of a tab page, whose sidebar is gone.
+---@param tab integer
+function M.close_all(tab)
+  for window in pairs(opened) do
+    if not vim.api.nvim_win_is_valid(window) then
+      opened[window] = nil
+    elseif vim.api.nvim_win_get_tabpage(window) == tab then
+      opened[window] = nil
+      vim.api.nvim_win_close(window, true)
+    end
+  end
 end
 
 --- Makes a float as high as what is in sight of its lines, once folds are closed.

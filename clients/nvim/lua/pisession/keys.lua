@@ -102,21 +102,20 @@ function M.map(sidebar)
   )
 end
 
---- The lines of the help: keys by group, then what the signs mean.
----@return string[]
+--- The lines of the help: keys by group.
+---@return table<string, string[]>
 function M.help()
   local wished = require('pisession.config').get().keys
-  local lines = {}
-  for _, group in ipairs({ 'Going', 'Looking', 'Acting', 'Folds' }) do
-    lines[#lines + 1] = ' ' .. group
-    for _, key in ipairs(M.table) do
-      local keys = chosen_keys(key, wished)
-      if key.group == group and #keys > 0 then
-        lines[#lines + 1] = ('   %-9s %s'):format(table.concat(keys, ' '), key.what)
-      end
+  local groups = {}
+  for _, key in ipairs(M.table) do
+    local keys = chosen_keys(key, wished)
+    if #keys > 0 then
+      local lines = groups[key.group] or { ' ' .. key.group }
+      lines[#lines + 1] = ('   %-9s %s'):format(table.concat(keys, ' '), key.what)
+      groups[key.group] = lines
     end
   end
-  return lines
+  return groups
 end
 
 return M

@@ -1,4 +1,4 @@
---- Looking closer: details of a row, problems of the file, help, exports.
+--- Looking closer: details of a row, problems of the file, exports.
 
 local acts = require('pisession.acts')
 local float = require('pisession.float')
@@ -127,50 +127,6 @@ function M.problems(sidebar)
     vim.fn.setqflist({}, ' ', { title = 'Problems of the session', items = items })
     vim.cmd.copen()
   end)
-end
-
-local LEGEND = {
-  user = 'you',
-  answer = 'answer',
-  work = 'work, folded',
-  step = 'tool call',
-  bash = 'shell command',
-  note = 'note',
-  compaction = 'compaction, or what it summarised',
-  branchSummary = 'summary of a branch left',
-}
-
---- The keys and the signs, from the tables they are made of.
-function M.help()
-  local lines = require('pisession.keys').help()
-  local glyphs = require('pisession.glyphs').choose(require('pisession.config').get().icons)
-  lines[#lines + 1] = ' Signs'
-  for _, kind in ipairs({
-    'user',
-    'answer',
-    'work',
-    'step',
-    'bash',
-    'note',
-    'compaction',
-    'branchSummary',
-  }) do
-    lines[#lines + 1] = ('   %s  %s'):format(glyphs.roles[kind], LEGEND[kind])
-  end
-  for _, mark in ipairs({
-    { glyphs.leaf, 'where you are' },
-    { glyphs.active, 'the active branch' },
-    { glyphs.ahead, 'ahead of where you are' },
-    { '+', 'unsaved' },
-    { '!', 'failed steps, or a problem' },
-    { glyphs.omitted, 'out of the context' },
-    { glyphs.replaced, 'replaced' },
-    { glyphs.forks, 'forks made here' },
-    { '~', 'estimated' },
-  }) do
-    lines[#lines + 1] = ('   %s  %s'):format(mark[1], mark[2])
-  end
-  float.open(lines, { title = 'pisession' })
 end
 
 --- `:Pisession export [html|markdown|jsonl] [path]`

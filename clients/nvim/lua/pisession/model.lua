@@ -116,7 +116,7 @@ end
 ---@param filter string
 function Session:take_answer(answer, filter)
   local is_same = self.info.path == answer.path and self.shown_filter == filter
-  self.problem = nil
+  self.problem, self.is_stale = nil, false
   self.handle, self.info, self.late = answer.session, answer, {}
   -- A session that was the newest once stays the one at hand until another is asked for.
   self.wish = answer.path and not answer.unsaved and { path = answer.path }
@@ -124,13 +124,13 @@ function Session:take_answer(answer, filter)
   self.size, self.operation = answer.contextSize, answer.operation
   told_by[self.handle] = filter
   if answer.rows then
-    self:gather(answer.rows, is_same, filter)
-  else
-    -- It changed while it was read.
-    self:ask_rows({ around = 'here' }, function(page)
-      self:gather(page, is_same, filter)
-    end)
+    return self:gather(answer.rows, is_same, filter)
   end
+  -- It changed while it was read.
+  self.is_gathering = true
+  self:ask_rows({ around = 'here' }, function(page)
+    self:gather(page, is_same, filter)
+  end)
 end
 
 --- Reads the main line's page and all that is open inside, then shows it at once.
@@ -139,6 +139,7 @@ end
 ---@param filter string
 function Session:gather(page, is_same, filter)
   local fresh, pending, mine = {}, 1, self.ticket
+  self.is_gathering = true
   local main = is_same and self.levels[MAIN]
   if main then
     main:replace(page)
@@ -150,8 +151,12 @@ function Session:gather(page, is_same, filter)
       return
     end
     self.levels, self.asked, self.shown_filter = fresh, {}, filter
+    self.is_gathering = false
     self:lay_over(page.rev)
     self.on_change('reset')
+    if self.is_stale then
+      self:refresh(MAIN)
+    end
     self:go_on_reading()
   end
   local function look(rows)
@@ -421,6 +426,11 @@ function Session:hear_rows(change, rev)
   self.late[#self.late + 1] = { rev = rev, change = change }
   self:apply_rows(change)
   local stale = change.stale or {}
+  if self.is_gathering and #stale > 0 then
+    -- What is on its way may have been made before.
+    self.is_stale = true
+    return
+  end
   if vim.tbl_contains(stale, vim.NIL) then
     return self:refresh(MAIN)
   end

@@ -127,6 +127,9 @@ function Sidebar:watch_buffer()
   on('BufWinEnter', function()
     self:redraw_soon()
   end)
+  on('BufWinLeave', function()
+    windows.give_back(self.window, self.buffer)
+  end)
   on('CursorMoved', function()
     if self.message and vim.uv.now() - self.said_at > READ then
       self.message = nil
@@ -184,6 +187,7 @@ function Sidebar:dispose()
     self.session:close()
   end
   vim.schedule(function()
+    require('pisession.float').close_all(self.tab)
     if vim.api.nvim_buf_is_valid(self.buffer) then
       vim.api.nvim_buf_delete(self.buffer, { force = true })
     end
@@ -340,10 +344,21 @@ function Sidebar:say(sentence, is_quiet)
   local clean = text.clean(sentence)
   self.message, self.said_at = ' ' .. clean, vim.uv.now()
   self:redraw_soon()
-  if not is_quiet then
-    -- A longer one would ask for Enter.
-    vim.api.nvim_echo({ { text.cut(clean, vim.o.columns - 12, '…') } }, false, {})
+  if is_quiet then
+    return self:forget_later(self.message)
   end
+  -- A longer one would ask for Enter.
+  vim.api.nvim_echo({ { text.cut(clean, vim.o.columns - 12, '…') } }, false, {})
+end
+
+---@param message string
+function Sidebar:forget_later(message)
+  vim.defer_fn(function()
+    if self.message == message then
+      self.message = nil
+      self:redraw_soon()
+    end
+  end, READ)
 end
 
 --- The row under the cursor.

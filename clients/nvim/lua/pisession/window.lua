@@ -43,6 +43,22 @@ function M.set(window, name, value)
   end
 end
 
+--- Lets go of a window that comes to show something else: its width is the window's, not the
+--- buffer's as the other options are.
+---@param window integer?
+---@param buffer integer
+function M.give_back(window, buffer)
+  vim.schedule(function()
+    if
+      window
+      and vim.api.nvim_win_is_valid(window)
+      and vim.api.nvim_win_get_buf(window) ~= buffer
+    then
+      M.set(window, 'winfixwidth', false)
+    end
+  end)
+end
+
 ---@class pisession.Anchor
 ---@field line integer
 ---@field id string? the row under the cursor
