@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pisessiond.core.file_operations import FileOperations
+from pisessiond.core.index import Index
 from pisessiond.core.javascript import date_ms
 from pisessiond.core.projection import Entry, Message, entry_messages, project_entry
 from pisessiond.core.tokens import estimate_tokens
@@ -26,21 +27,15 @@ class BranchSummaryPreparation:
     """The estimate for `messages`."""
 
 
-def collect_branch_entries(old_path: Sequence[Entry], target_path: Sequence[Entry]) -> list[Entry]:
-    """The entries that are left behind: those after the deepest one both paths share.
+def rows_left(index: Index, leaf: int, target: int) -> list[int]:
+    """The rows that are left behind, oldest first: those after the deepest one on both branches.
 
     Args:
-        old_path: From the root to the leaf one leaves.
-        target_path: From the root to the target itself, also when the leaf moves to its parent.
+        index: of the session.
+        leaf: where one stands; NONE is before the first entry.
+        target: the entry one goes to, also when the leaf moves to its parent.
     """
-    targets = {_key(entry["id"]) for entry in target_path}
-    left: list[Entry] = []
-    for entry in reversed(old_path):
-        if _key(entry["id"]) in targets:
-            break
-        left.append(entry)
-    left.reverse()
-    return left
+    return index.branch(leaf, above=index.common_ancestor(leaf, target))
 
 
 def prepare_branch_summary(entries: Sequence[Entry], token_budget: int) -> BranchSummaryPreparation:
@@ -78,7 +73,7 @@ def prepare_branch_summary(entries: Sequence[Entry], token_budget: int) -> Branc
 def _message(entry: Entry, edit: Entry | None) -> Message | None:
     """What an entry tells of the branch; None for settings, marks and tool results.
 
-    Tool results are left out since the calls tell enough. Edits do not reach summaries.
+    Tool results are left out since the calls tell enough. Edits hold, but not those of summaries.
     """
     kind = entry.get("type")
     if kind == "message":

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pisessiond.core import kinds
+from pisessiond.core.branch_summary import rows_left
 from pisessiond.core.changes import destination, fork_point
 from pisessiond.core.comparison import count_turns
 from pisessiond.core.errors import BadSetting
@@ -21,7 +22,7 @@ from pisessiond.models.base import ModelName
 from pisessiond.service.errors import InvalidRequest
 from pisessiond.service.following import is_live
 from pisessiond.service.looking import SizeAt, look
-from pisessiond.service.moving import LeftBranch, rows_left, tasks_for
+from pisessiond.service.moving import LeftBranch, tasks_for
 from pisessiond.service.previewing import make_forecast
 from pisessiond.service.previews import Forecast, MovePreview
 from pisessiond.service.session_acts import SessionActs
@@ -115,8 +116,8 @@ def _way_to(session: Session, target: EntryId | None, *, exact: bool) -> _Way:
         row=place,
         text=text,
         leaf=leaf,
-        left=rows_left(session, leaf, place),
-        branch=tuple(session.entries(rows_left(session, leaf, row))),
+        left=rows_left(session.index, leaf, place),
+        branch=tuple(session.entries(rows_left(session.index, leaf, row))),
         model=model_at(session, leaf),
     )
 
@@ -138,7 +139,7 @@ def _way_of_fork(
         row = session.row_of(entry)
         point = fork_point(session, row, _body_of_prompt(session, row), position or "before")
         place, text = point.row, point.editor_text
-    return _Way(place, text, leaf, rows_left(session, leaf, place))
+    return _Way(place, text, leaf, rows_left(session.index, leaf, place))
 
 
 def _last_that_comes_along(session: Session, row: int) -> int:

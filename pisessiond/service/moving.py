@@ -10,7 +10,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from pisessiond.core import kinds
-from pisessiond.core.branch_summary import BranchSummaryPreparation, prepare_branch_summary
+from pisessiond.core.branch_summary import (
+    BranchSummaryPreparation,
+    prepare_branch_summary,
+    rows_left,
+)
 from pisessiond.core.changes import Destination, Draft, Summary, destination
 from pisessiond.core.index import NONE
 from pisessiond.core.lines import EntryId
@@ -131,17 +135,6 @@ class LeftBranch:
     reserve_tokens: int
 
 
-def rows_left(session: Session, leaf: int, target: int) -> list[int]:
-    """The rows that are on the branch to `leaf` and not on that to `target`, oldest first."""
-    index = session.index
-    shared = index.common_ancestor(leaf, target)
-    rows = []
-    while leaf not in (shared, NONE):
-        rows.append(leaf)
-        leaf = index.parent[leaf]
-    return rows[::-1]
-
-
 async def _read_branch(held: SessionActs, target: EntryId | None, asker: Asker) -> LeftBranch:
     """What is left when one goes to `target` from the leaf.
 
@@ -155,7 +148,7 @@ async def _read_branch(held: SessionActs, target: EntryId | None, asker: Asker) 
 
     def read(session: Session) -> LeftBranch:
         leaf = session.row_of(left)
-        rows = rows_left(session, leaf, session.row_of(target))
+        rows = rows_left(session.index, leaf, session.row_of(target))
         entries = tuple(session.entries(rows))
         return LeftBranch(left, entries, model_at(session, leaf), settings.branch_reserve_tokens)
 

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from pisessiond.core.branch_summary import collect_branch_entries, prepare_branch_summary
+from pisessiond.core.branch_summary import prepare_branch_summary, rows_left
 from pisessiond.core.file_operations import compute_file_lists
+from tests.support.exports import session_of
 
 
 def user(entry_id: str, words: str) -> dict[str, Any]:
@@ -27,12 +28,15 @@ def edit(entry_id: str, target: str, replacement: Any) -> dict[str, Any]:
     }
 
 
-def path(ids: str) -> list[dict[str, Any]]:
-    return [user(entry_id, "x") for entry_id in ids]
+TREE = session_of(
+    {**user(entry_id, "x"), "parentId": parent}
+    for entry_id, parent in {"a": None, "b": "a", "c": "b", "d": "c", "x": "b", "y": None}.items()
+)
 
 
-def left(old: str, target: str) -> str:
-    return "".join(entry["id"] for entry in collect_branch_entries(path(old), path(target)))
+def left(leaf: str | None, target: str | None) -> str:
+    rows = rows_left(TREE.index, TREE.row_of(leaf), TREE.row_of(target))
+    return "".join(str(TREE.id_of(row)) for row in rows)
 
 
 def told(entries: list[dict[str, Any]], budget: int = 0) -> list[str]:
@@ -41,13 +45,13 @@ def told(entries: list[dict[str, Any]], budget: int = 0) -> list[str]:
 
 
 def test_entries_back_to_the_deepest_shared_one_are_left() -> None:
-    assert left("abcd", "abx") == "cd"
-    assert left("abcd", "ab") == "cd"
-    assert left("abcd", "abcd") == ""
-    assert left("ab", "abcd") == ""
-    assert left("abcd", "") == "abcd"
-    assert left("", "ab") == ""
-    assert left("abcd", "xy") == "abcd"
+    assert left("d", "x") == "cd"
+    assert left("d", "b") == "cd"
+    assert left("d", "d") == ""
+    assert left("b", "d") == ""
+    assert left("d", None) == "abcd"
+    assert left(None, "b") == ""
+    assert left("d", "y") == "abcd"
 
 
 def test_settings_marks_and_results_are_left_out() -> None:

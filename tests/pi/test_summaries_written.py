@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from pisessiond.core.branch_summary import collect_branch_entries, prepare_branch_summary
+from pisessiond.core.branch_summary import prepare_branch_summary, rows_left
 from pisessiond.core.changes import Draft, Summary
 from pisessiond.core.compaction import CompactionPreparation, CompactionSettings
 from pisessiond.core.errors import NothingToCompact
@@ -154,9 +154,8 @@ def check_move(
     """Whether the branch that this move leaves has anything to be summarised."""
     start, target, new_leaf = move
     window, reserve = budget
-    old, new = (session.index.branch(session.row_of(end)) for end in (start, target))
-    entries = collect_branch_entries(session.entries(old), session.entries(new))
-    prepared = prepare_branch_summary(entries, window - reserve)
+    left = rows_left(session.index, session.row_of(start), session.row_of(target))
+    prepared = prepare_branch_summary(session.entries(left), window - reserve)
     theirs = pi.move_with_summary(path, *move, ANSWERS, window=window, reserve=reserve)
     if theirs is not None and "error" in theirs:
         return False  # pi stumbles over null content, which we read as none

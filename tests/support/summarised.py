@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from pisessiond.core import kinds
-from pisessiond.core.branch_summary import collect_branch_entries, prepare_branch_summary
+from pisessiond.core.branch_summary import prepare_branch_summary, rows_left
 from pisessiond.core.compaction import CompactionSettings
 from pisessiond.core.conversation import serialize_conversation
 from pisessiond.core.errors import NothingToCompact
@@ -62,9 +62,9 @@ def compaction_by_pi(answer: Answer | None) -> Answer | None:
 
 def branch_by_us(session: Session, start: Any, target: Any, budget: int) -> Answer:
     """One member of pi's answer to `collectAll`, but for the common ancestor."""
-    index = session.index
-    old, new = (session.entries(index.branch(session.row_of(end))) for end in (start, target))
-    entries = collect_branch_entries(old, new)
+    entries = session.entries(
+        rows_left(session.index, session.row_of(start), session.row_of(target))
+    )
     ours = prepare_branch_summary(entries, budget)
     return {
         "entryIds": [entry["id"] for entry in entries],
