@@ -17,7 +17,13 @@ from pisessiond.core.setting_layers import Found, Merged, Path, is_number, show
 
 MAX_SAFE_INTEGER: Final = 2**53 - 1
 
-_WHOLE = f"must be a whole number from 0 to {MAX_SAFE_INTEGER}"
+BRANCH_RESERVE_TOKENS: Final = 16_384
+"""Room left in the window when a branch is summarised, where nothing is set."""
+
+HTTP_IDLE_MS: Final = 300_000
+"""How long a server may say nothing, in milliseconds, where nothing is set."""
+
+_WHOLE: Final = f"must be a whole number from 0 to {MAX_SAFE_INTEGER}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,7 @@ class PiSettings:
     """What pi's files say that counts for sessions."""
 
     compaction: CompactionTable = field(default_factory=CompactionTable)
-    branch_reserve_tokens: int = 16_384
+    branch_reserve_tokens: int = BRANCH_RESERVE_TOKENS
     skip_branch_prompt: bool = False
     problem: BadSetting | None = None
     """What means nothing for every model; the settings are then the usual ones."""
@@ -96,7 +102,9 @@ def read_session_settings(merged: Merged) -> PiSettings:
         # pi takes null for the usual value here, and anything else for what JavaScript has it as.
         enabled = _truth(merged, (COMPACTION, "enabled"), usual.enabled)
         branch = merged.find((BRANCH, "reserveTokens"))
-        branch_reserve = 16_384 if branch is None else _tokens((BRANCH, "reserveTokens"), branch)
+        branch_reserve = (
+            BRANCH_RESERVE_TOKENS if branch is None else _tokens((BRANCH, "reserveTokens"), branch)
+        )
     except BadSetting as error:
         return PiSettings(problem=error)
     default = CompactionSettings(
@@ -151,7 +159,7 @@ def read_idle_ms(merged: Merged) -> int:
     """
     found = merged.find_raw(("httpIdleTimeoutMs",))
     if found is None:
-        return 300_000
+        return HTTP_IDLE_MS
     value = found.value
     if isinstance(value, str):
         value = 0 if value.strip().lower() == "disabled" else _as_number(value.strip())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, cast
+from functools import partial
+from typing import Any, Final, TypeVar
 
 import anyio.to_thread
 
@@ -22,6 +23,8 @@ from pisessiond.models.pi_models import Model, Override, PiModels, Provider
 from pisessiond.models.providers import PROVIDERS, max_tokens_field
 from pisessiond.settings.files import CachedFile, Unreadable
 
+T = TypeVar("T")
+
 _APIS: Final[tuple[Api, ...]] = ("anthropic-messages", "openai-completions")
 _MAKERS: Final[Mapping[Api, str]] = {
     "anthropic-messages": "anthropic",
@@ -32,6 +35,11 @@ _NOTHING: Final = Provider()
 
 class _Refused(Exception):
     """The model cannot be reached from here; the message is the sentence for people."""
+
+
+async def _in_worker(question: Callable[[], T]) -> T:
+    # A key command that waits for a fingerprint must not keep a cancelled request alive.
+    return await anyio.to_thread.run_sync(question, abandon_on_cancel=True)
 
 
 class FileEndpoints:
@@ -51,20 +59,15 @@ class FileEndpoints:
 
     async def resolve(self, model: ModelName) -> Endpoint | NotUsable:
         """Where the model is reached. May run the user's key command, for ten seconds at most."""
-        return await self._in_worker(self.resolve_now, model)
+        return await _in_worker(partial(self.resolve_now, model))
 
     async def resolve_wanted(self, wanted: Wanted) -> Endpoint | NotUsable:
         """The same for a summarizer of the user's settings."""
-        return await self._in_worker(self.resolve_wanted_now, wanted)
+        return await _in_worker(partial(self.resolve_wanted_now, wanted))
 
     async def names(self) -> Sequence[ModelName]:
         """Models that the user set up and that could be used now, without running a command."""
-        return await anyio.to_thread.run_sync(self.names_now, abandon_on_cancel=True)
-
-    async def _in_worker(self, ask: Any, what: object) -> Endpoint | NotUsable:
-        # A key command that waits for a fingerprint must not keep a cancelled request alive.
-        found = await anyio.to_thread.run_sync(ask, what, abandon_on_cancel=True)
-        return cast(Endpoint | NotUsable, found)
+        return await _in_worker(self.names_now)
 
     # In a worker
 

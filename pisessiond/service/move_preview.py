@@ -28,12 +28,11 @@ from pisessiond.service.previews import Forecast, MovePreview
 from pisessiond.service.session_acts import SessionActs
 from pisessiond.service.storing import in_worker
 from pisessiond.service.summarising import (
-    UNKNOWN_WINDOW,
     Wishes,
     choose_writer,
     model_at,
     sound_settings,
-    window_of,
+    window_to_fill,
 )
 from pisessiond.summarizers.base import NoSummarizer
 
@@ -185,7 +184,7 @@ async def _forecast(
         writer = await choose_writer(held, summarizer, way.model, None)
     except (BadSetting, NoSummarizer):
         return None
-    window = writer.facts.window or await window_of(held, way.model) or UNKNOWN_WINDOW
+    window = await window_to_fill(held, writer, way.model)
     branch = LeftBranch(left, way.branch, way.model, settings.branch_reserve_tokens)
 
     def count() -> Forecast | None:

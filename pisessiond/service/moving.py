@@ -32,13 +32,12 @@ from pisessiond.service.session_acts import SessionActs
 from pisessiond.service.session_queue import Plan
 from pisessiond.service.storing import in_worker
 from pisessiond.service.summarising import (
-    UNKNOWN_WINDOW,
     Wishes,
     choose_writer,
     model_at,
     sound_settings,
     usage_of,
-    window_of,
+    window_to_fill,
     write_all,
 )
 from pisessiond.service.types import Navigated, OperationName
@@ -188,7 +187,7 @@ async def _summary(
     if word.instructions is not None:
         wishes = replace(wishes, instructions=word.instructions)
     writer = await choose_writer(held, wishes.summarizer, branch.model, operation)
-    window = writer.facts.window or await window_of(held, branch.model) or UNKNOWN_WINDOW
+    window = await window_to_fill(held, writer, branch.model)
     preparation, tasks = await in_worker(
         lambda: tasks_for(branch, wishes, writer, window), abandon=True
     )

@@ -1,7 +1,7 @@
 """What the user's settings say for the sessions of one folder. The contract; it reads no file.
 
 pi's own settings (`settings.json`, the global one under the project's) say how much a compaction
-keeps; our own say which summarizer is meant and when a size is shown as large.
+keeps; our own when a size is shown as large and whether the daemon compacts by itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol
 
 from pisessiond.core.compaction import CompactionSettings
 from pisessiond.core.errors import BadSetting
-from pisessiond.core.pi_settings import CompactionTable
+from pisessiond.core.pi_settings import BRANCH_RESERVE_TOKENS, CompactionTable
 from pisessiond.models.base import ModelName
 
 
@@ -29,7 +29,7 @@ class FolderSettings:
     """The settings for one folder at one moment."""
 
     compaction: CompactionTable = field(default_factory=CompactionTable)
-    branch_reserve_tokens: int = 16_384
+    branch_reserve_tokens: int = BRANCH_RESERVE_TOKENS
     """Room left in the window when a branch is summarised (pi: `branchSummary.reserveTokens`)."""
     skip_branch_prompt: bool = False
     """Moves are not to ask whether to summarise (pi: `branchSummary.skipPrompt`)."""

@@ -78,6 +78,11 @@ async def window_of(held: HeldSession, model: ModelName | None) -> int | None:
     return (facts if facts is not None else await models.look_up(model)).window
 
 
+async def window_to_fill(held: HeldSession, writer: Summarizer, model: ModelName | None) -> int:
+    """The window a branch is cut to in tokens: the writer's, else that of the session's model."""
+    return writer.facts.window or await window_of(held, model) or UNKNOWN_WINDOW
+
+
 async def choose_writer(
     held: HeldSession, name: str | None, model: ModelName | None, operation: Operation | None
 ) -> Summarizer:

@@ -12,7 +12,13 @@ from pydantic import BaseModel
 from pisessiond.core.compaction import CompactionSettings
 from pisessiond.core.errors import BadSetting
 from pisessiond.core.javascript import is_truthy
-from pisessiond.core.pi_settings import OVERRIDES, RetrySettings, spell
+from pisessiond.core.pi_settings import (
+    BRANCH_RESERVE_TOKENS,
+    HTTP_IDLE_MS,
+    OVERRIDES,
+    RetrySettings,
+    spell,
+)
 from pisessiond.core.setting_layers import Layer, Merged, Path
 from pisessiond.settings.config import NEEDS_RESTART, Config
 
@@ -87,11 +93,11 @@ def pi_rows(layers: Sequence[Layer | BadSetting], model: str | None) -> Iterator
         ordinary = _value(merged, ("compaction", key), default)
         override = None if model is None else _value(merged, (*OVERRIDES, model, key), None)
         yield ordinary if override is None or override.source == DEFAULT else override
-    yield _value(merged, ("branchSummary", "reserveTokens"), 16_384)
+    yield _value(merged, ("branchSummary", "reserveTokens"), BRANCH_RESERVE_TOKENS)
     yield _switch(merged, ("branchSummary", "skipPrompt"), False)
     yield from _retry_rows(users)
     yield _proxy_row(users)
-    yield _value(users, ("httpIdleTimeoutMs",), 300_000)
+    yield _value(users, ("httpIdleTimeoutMs",), HTTP_IDLE_MS)
     yield _value(merged, ("sessionDir",), None)
 
 

@@ -30,8 +30,8 @@ _PREAMBLE = """\
 ## Our own: `config.toml`
 
 One TOML file, `.config/pisessiond/config.toml` in your home as the password database has it, or
-`config.toml` in the folder that `PISESSIOND_HOME` names. It need not be there. It must be yours,
-and nobody else may write to it, since it may name programs.
+`config.toml` in the folder that `PISESSIOND_HOME` names. It need not be there. It must be yours or
+root's, and not writable by everybody, since it may name programs.
 
 A key that is not listed here, or a value that means nothing, is an error: `pisessiond config` and
 `pisessiond doctor` name file and key. A daemon that meets such a file goes on with what counted

@@ -11,11 +11,12 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Generic, TypeVar
 
 from pisessiond.core.errors import BadSetting
 from pisessiond.core.pi_settings import (
+    HTTP_IDLE_MS,
     RetrySettings,
     read_idle_ms,
     read_proxy,
@@ -118,7 +119,7 @@ class FileSettings:
         read = self._read(self._global)
         problem = read if isinstance(read, BadSetting) else None
         merged = Merged([] if isinstance(read, BadSetting) else [read])
-        retry, idle = RetrySettings(), 300_000
+        retry, idle = RetrySettings(), HTTP_IDLE_MS
         try:
             retry = read_retry_settings(merged)
             idle = read_idle_ms(merged)
@@ -169,17 +170,17 @@ class FileSettings:
 def _make_settings(layers: list[_Read], config: Config) -> FolderSettings:
     problem = next((one for one in layers if isinstance(one, BadSetting)), None)
     found = read_session_settings(Merged([one for one in layers if isinstance(one, Layer)]))
-    own = {
-        "thresholds": Thresholds(config.context.warn, config.context.high),
-        "compacts_automatically": config.compaction.automatic,
-    }
+    own = FolderSettings(
+        thresholds=Thresholds(config.context.warn, config.context.high),
+        compacts_automatically=config.compaction.automatic,
+    )
     if (problem := problem or found.problem) is not None:
-        return FolderSettings(problem=problem, **own)  # type: ignore[arg-type]
-    return FolderSettings(
+        return replace(own, problem=problem)
+    return replace(
+        own,
         compaction=found.compaction,
         branch_reserve_tokens=found.branch_reserve_tokens,
         skip_branch_prompt=found.skip_branch_prompt,
-        **own,  # type: ignore[arg-type]
     )
 
 
