@@ -69,14 +69,14 @@ async def fork(
     with source.operations.hold("fork", origin, is_told=False):
         if entry is None and cwd is not None:
             lines = await _copy(source, all_lines)
-            return await _begin(source, nursery, lines, cwd, None, origin)
+            return await _begin(source, nursery, lines, cwd, source.leaf, None, origin)
         end, text = await _fork_end(source, entry, position)
 
         def copy(session: Session, go_on: GoOn) -> list[bytes]:
             return branch_lines(session, session.row_of(end), _free_id(source), go_on)
 
         lines = await _copy(source, copy)
-        return await _begin(source, nursery, lines, cwd, text, origin)
+        return await _begin(source, nursery, lines, cwd, end, text, origin)
 
 
 async def _copy(source: SessionActs, copy: Callable[[Session, GoOn], list[bytes]]) -> list[bytes]:
@@ -124,6 +124,7 @@ async def _begin(
     nursery: Nursery,
     lines: list[bytes],
     cwd: str | None,
+    end: EntryId | None,
     text: str | None,
     origin: Origin,
 ) -> Forked:
@@ -136,5 +137,5 @@ async def _begin(
     )
     with anyio.CancelScope(shield=True):
         handle, path, unsaved = await nursery.begin(new)
-    source.tell_fork(handle, path, origin)
+    source.tell_fork(handle, path, end, origin)
     return Forked(handle, path, unsaved, text, source.rev)

@@ -261,8 +261,11 @@ class HeldSession:
             make_size(self.session, row) if row is not None and self.session.can_size(row) else None
         )
 
-    def tell_fork(self, session: str, path: str | None, origin: Origin) -> None:
-        """Tell everyone that a new session was begun from this one."""
+    def tell_fork(
+        self, session: str, path: str | None, end: EntryId | None, origin: Origin
+    ) -> None:
+        """Tell everyone that a new session was begun from this one, with all down to an entry."""
+        self.rows.forks.made(path or session, end)
         self.tell([Change("fork", origin, details={"session": session, "path": path})])
 
     def tell(self, changes: Sequence[Change], steps: int = 1) -> None:

@@ -23,6 +23,7 @@ from pisessiond.core.session import Session
 from pisessiond.service.branch_listing import BranchPage, BranchWish, branch_page
 from pisessiond.service.context_sizes import Yardstick
 from pisessiond.service.errors import InvalidRequest
+from pisessiond.service.fork_marks import ForkMarks
 from pisessiond.service.row_growth import RowGrowth
 from pisessiond.service.row_pages import (
     MadePage,
@@ -66,6 +67,9 @@ class RowBook:
         self._gathered: _Gathered | None = None
         self._by: dict[int, str] = {}
         self._growth = RowGrowth()
+        self.forks = ForkMarks()
+        self._forked: dict[int, tuple[str, ...]] = {}
+        """By row, the sessions forked there, as they were told last."""
         self._told_by: Standards | None = None
         """What rows were told by last; None before that."""
 
@@ -79,6 +83,7 @@ class RowBook:
         """Forget everything: the session was read anew."""
         self._gathered = None
         self._by = {}
+        self._forked = {}
         self._growth.reset()
 
     # Pages -------------------------------------------------------------------------------------
@@ -97,12 +102,14 @@ class RowBook:
         keeps_up = self._held.session.sizes.is_complete and not self._growth.follows(wish.filter)
         try:
             at, made = await self._ask(
-                wish.filter, partial(make_page, wish=wish, keeps_up=keeps_up)
+                wish.filter, partial(make_page, wish=wish, marks=self.forks, keeps_up=keeps_up)
             )
         except NoSuchLevel as error:
             where = "around" if wish.around is not None else "level"
             raise InvalidRequest(where, str(error)) from error
-        self._go_on_from(at, made)
+        if at.tree.session is self._held.session:
+            self._forked = made.forks
+            self._go_on_from(at, made)
         return made.page
 
     async def branches(self, wish: BranchWish) -> BranchPage:
@@ -167,7 +174,11 @@ class RowBook:
         window = None if size is None else size.window
         yardstick = Yardstick(None, window, held.sizing.settings)
         return Known(
-            is_unsaved=held.is_unsaved, by=self._by.get, window=window, grade=yardstick.grade
+            is_unsaved=held.is_unsaved,
+            forks=self._forked,
+            by=self._by.get,
+            window=window,
+            grade=yardstick.grade,
         )
 
     def _standards(self, size: ContextSize | None) -> Standards:
@@ -180,8 +191,8 @@ class RowBook:
     def _go_on_from(self, at: Standing, made: MadePage) -> None:
         """Keep the rows of the main line up, if nothing has come since they were made."""
         session, lines = at.tree.session, at.tree.lines
-        is_now = session is self._held.session and session.leaf == lines.leaf
-        if made.growing is not None and is_now and len(session.index) == lines.count:
+        is_now = session.leaf == lines.leaf and len(session.index) == lines.count
+        if made.growing is not None and is_now:
             lines.count = None
             self._growth.keep(at.tree.filter, made.growing, made.edited)
 

@@ -15,6 +15,7 @@ from pisessiond.core.rows.levels import HERE, Tree
 from pisessiond.core.rows.places import find_entry, path_of_level
 from pisessiond.core.rows.row import Filter, Row
 from pisessiond.service.errors import InvalidRequest
+from pisessiond.service.fork_marks import ForkMarks
 from pisessiond.service.settings import Thresholds
 
 
@@ -65,7 +66,7 @@ class Standing:
 
     tree: Tree
     known: Known
-    """Edits aside."""
+    """Edits and forks aside."""
     epoch: str
     rev: int
     standards: Standards
@@ -80,14 +81,17 @@ class MadePage:
     """The main line it is of; None where it is of another level, or is kept up already."""
     edited: dict[int, bool]
     """By row edited at the leaf, whether it is left out."""
+    forks: dict[int, tuple[str, ...]]
+    """By row, the sessions forked there."""
 
 
-def make_page(at: Standing, wish: RowsWish, *, keeps_up: bool) -> MadePage:
+def make_page(at: Standing, wish: RowsWish, marks: ForkMarks, *, keeps_up: bool) -> MadePage:
     """The rows asked for.
 
     Args:
         at: the session they are of.
         wish: which.
+        marks: the forks that were made of it.
         keeps_up: whether the main line is to be gone on from.
 
     Raises:
@@ -99,7 +103,8 @@ def make_page(at: Standing, wish: RowsWish, *, keeps_up: bool) -> MadePage:
     edited: dict[int, bool] = {}
     if not session.index.has_forward_edit and tree.leaf != NONE:
         edited = edited_at(session.sizes.edits_at(tree.leaf), session.entry)
-    known = replace(at.known, edited=edited)
+    forks = marks.by_row(session)
+    known = replace(at.known, edited=edited, forks=forks)
     level, path, sought = _find_level(tree, wish)
     depth = len(path_of_level(tree, level))
     growing = None
@@ -124,7 +129,7 @@ def make_page(at: Standing, wish: RowsWish, *, keeps_up: bool) -> MadePage:
         path=None if path is None else tuple(path),
         standards=at.standards,
     )
-    return MadePage(page, growing, edited)
+    return MadePage(page, growing, edited, forks)
 
 
 def _find_level(tree: Tree, wish: RowsWish) -> tuple[str | None, list[str] | None, int | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from pisessiond.core.lines import EntryId
 from pisessiond.service.cataloguing import Cataloguing, ListSubscriber
 from pisessiond.service.errors import InvalidRequest
 from pisessiond.service.held_session import Surroundings
@@ -69,6 +70,10 @@ class SessionList:
             return await in_worker(lambda: searcher.page(held, wish, stop), abandon=True)
         finally:
             stop.set()
+
+    def forks_of(self, path: str) -> Sequence[tuple[str, EntryId | None]]:
+        """Paths of a session's forks, and the last entry of each that came along; in a worker."""
+        return self._shelf.forks_of(path)
 
     def watch(self, subscriber: ListSubscriber) -> None:
         """Tell of changes from now on."""

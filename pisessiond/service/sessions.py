@@ -375,6 +375,7 @@ class Sessions:
         opened.on_file = self._sessions_changed
         self._by_handle[handle] = opened
         if path is not None:
+            opened.rows.forks.listed = partial(self._list.forks_of, path)
             self._by_path[path] = opened
         self._tasks.start_soon(opened.run)
         self._sessions_changed()

@@ -20,6 +20,7 @@ from typing import Final
 
 from pisessiond.core.errors import SessionFileError
 from pisessiond.core.gist import Facts, Gist, facts_text, read_facts
+from pisessiond.core.lines import EntryId
 from pisessiond.service.loading import load
 from pisessiond.storage.base import Catalogue, CatalogueRow, Glances, SeenFile, SessionStore
 from pisessiond.storage.errors import CatalogueLost, NoSuchSession, StoreError
@@ -93,6 +94,8 @@ class Shelf:
         self._known: dict[str, Known] | None = None
         self._places: dict[tuple[int, int], str] = {}
         """Paths by device and inode."""
+        self._forks: dict[str, list[tuple[str, EntryId | None]]] | None = None
+        """Forks by their parent's path; None where files have changed since."""
         self._peeked: dict[SeenFile, str | None] = {}
         self._bad: dict[str, SeenFile] = {}
         """Files that nothing could be made of, as they were then."""
@@ -165,12 +168,14 @@ class Shelf:
                     known[row.path] = Known(seen, row, facts)
             self._places = {(k.seen.device, k.seen.inode): path for path, k in known.items()}
             self._known = known
+            self._forks = None
         return self._known
 
     def forget(self, path: str) -> None:
         """A file is gone."""
         with self._lock:
             found = self._all().pop(path, None)
+            self._forks = None
             if found is None or self._is_closed:
                 return
             self._places.pop((found.seen.device, found.seen.inode), None)
@@ -200,6 +205,21 @@ class Shelf:
         """What was last known of the file at a path."""
         with self._lock:
             return self._all().get(path)
+
+    def forks_of(self, path: str) -> list[tuple[str, EntryId | None]]:
+        """The paths of the forks of a session, and the last entry of each that came along."""
+        with self._lock:
+            everything = self._all()
+            if self._forks is None:
+                self._forks = {}
+                for known in everything.values():
+                    facts = known.facts
+                    if facts is None or not facts.is_session or not facts.parent:
+                        continue
+                    parent = os.path.realpath(facts.parent)
+                    fork = (known.seen.path, facts.point)
+                    self._forks.setdefault(parent, []).append(fork)
+            return self._forks.get(path, [])
 
     def is_bad(self, seen: SeenFile) -> bool:
         """Whether reading it as it is now failed before."""
@@ -265,6 +285,7 @@ class Shelf:
             if self._glances.file(old.seen.path) is not None:
                 return None
             del known[old.seen.path]
+            self._forks = None
             made = Known(seen, old.row._replace(path=seen.path), old.facts)
             self._keep(made)
         if made.is_session:
@@ -317,6 +338,7 @@ class Shelf:
                 self._known = None
                 return
             known[made.seen.path] = made
+            self._forks = None
             self._places[made.seen.device, made.seen.inode] = made.seen.path
         if made.is_session or (before is not None and before.is_session):
             self.changed(made.seen.path)

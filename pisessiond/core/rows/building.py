@@ -25,6 +25,8 @@ _MOST_TOOLS: Final = 3
 """Tools that a work's title names."""
 
 _OPENED: Final = frozenset({"work", "summarised", "alternative", "group", "ahead"})
+_HOLDS_OTHERS: Final = frozenset({"summarised", "alternative", "group", "ahead", "here"})
+"""Rows whose entries have rows of their own, or which stand for none."""
 _NO_FLAGS: Final[tuple[str, ...]] = ()
 
 
@@ -33,8 +35,8 @@ class Known:
     """What is known of a session beside its tree."""
 
     is_unsaved: bool = False
-    forks: Mapping[EntryId, Sequence[str]] = field(default_factory=dict)
-    """By entry, the sessions forked there."""
+    forks: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    """By row, the sessions forked there."""
     by: Callable[[int], str | None] = lambda _row: None
     """Who appended a row, where that is known."""
     window: int | None = None
@@ -92,9 +94,7 @@ class Builder:
             depth=self.depth,
             fold=self._fold(segment),
             flags=self._flags(segment),
-            forks=tuple(self.known.forks.get(index.ids[segment.act], ()))
-            if segment.act != NONE and segment.kind not in ("here", "ahead")
-            else (),
+            forks=self._forks(segment),
             by=None if is_here or segment.last == NONE else self.known.by(segment.last),
         )
 
@@ -285,6 +285,12 @@ class Builder:
             flags.append("external")
         return tuple(flags)
 
+    def _forks(self, segment: Segment) -> tuple[str, ...]:
+        if segment.kind in _HOLDS_OTHERS:
+            return ()
+        here = [forks for row, forks in self.known.forks.items() if self._holds(segment, row)]
+        return tuple(fork for forks in here for fork in forks)
+
     def _place_flags(self, segment: Segment) -> tuple[str, ...]:
         index = self.tree.session.index
         leaf, last = self.tree.leaf, segment.last
@@ -307,11 +313,12 @@ class Builder:
         return lines.start(row) == lines.next(NONE)
 
     def _is_flawed(self, segment: Segment) -> bool:
+        return any(self._holds(segment, row) for row in list(self.tree.session.flawed))
+
+    def _holds(self, segment: Segment, row: int) -> bool:
+        """Whether a segment of a line stands for an entry."""
         index = self.tree.session.index
-        return any(
-            index.is_ancestor(segment.first, row) and index.is_ancestor(row, segment.last)
-            for row in self.tree.session.flawed
-        )
+        return index.is_ancestor(segment.first, row) and index.is_ancestor(row, segment.last)
 
 
 def row_size(session: Session, row: int, known: Known) -> RowSize | None:

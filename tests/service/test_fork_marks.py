@@ -1,0 +1,99 @@
+"""Rows say which sessions were forked at their entries."""
+
+import os
+
+import pytest
+
+from pisessiond.service.listing import Wanted
+from pisessiond.service.open_session import OpenSession
+from pisessiond.service.row_pages import RowsWish
+from tests.support.service import ME, House, answer, entry, in_file, user
+
+pytestmark = pytest.mark.anyio
+
+
+async def _marks(session: OpenSession, level: str | None = None) -> dict[str, list[str]]:
+    """By row, the names of the forks' files."""
+    page = await session.rows.page(RowsWish(level=level))
+    return {
+        row.id: [os.path.basename(fork) for fork in row.forks] for row in page.rows if row.forks
+    }
+
+
+async def _talk(house: House) -> OpenSession:
+    calls = [{"type": "toolCall", "id": str(n), "name": "ls", "arguments": {}} for n in range(2)]
+    steps = [
+        entry(
+            "message",
+            f"r{n}",
+            "a1" if not n else f"r{n - 1}",
+            message={"role": "toolResult", "toolCallId": str(n), "toolName": "ls", "content": []},
+        )
+        for n in range(2)
+    ]
+    said = {"role": "assistant", "content": calls}
+    return await house.opened(
+        user("Look", "u1"),
+        entry("message", "a1", "u1", message=said),
+        *steps,
+        answer("Done", "a2", "r1"),
+        entry("model_change", "m1", "a2", provider="p", modelId="m"),
+        user("Go on", "u2", "m1"),
+    )
+
+
+async def test_a_fork_is_marked_where_it_left_as_soon_as_it_is_told(house: House) -> None:
+    session = await _talk(house)
+    made = await session.fork("u2", position="before", cwd=None, origin=ME)
+    assert made.path is not None
+    name = os.path.basename(made.path)
+    # The change of model says nothing: it left behind the answer.
+    assert await _marks(session) == {"e:a2": [name]}
+    inside = await session.fork("r0", position="at", cwd=None, origin=ME)
+    assert inside.path is not None
+    in_work = os.path.basename(inside.path)
+    assert await _marks(session) == {"w:a1": [in_work], "e:a2": [name]}
+    assert await _marks(session, "w:a1") == {"e:r0": [in_work]}
+    # And where the list has read the files.
+    await house.sessions.list(Wanted())
+    assert await _marks(session) == {"w:a1": [in_work], "e:a2": [name]}
+    os.unlink(made.path)
+    await house.sessions.list(Wanted())
+    assert await _marks(session) == {"w:a1": [in_work]}
+
+
+async def test_marks_stay_on_a_row_that_is_told_again(house: House) -> None:
+    session = await house.opened(user("Look", "u1"), answer("Done", "a1", "u1"))
+    await session.sized()
+    await session.fork("a1", position="at", cwd=None, origin=ME)
+    before = await _marks(session)
+    assert before.keys() == {"e:a1"}
+    await session.append([entry("custom", customType="state", data=1)], origin=ME)
+    assert await _marks(session) == before
+
+
+async def test_a_fork_by_another_program_is_marked_and_one_that_is_gone_is_not(
+    house: House,
+) -> None:
+    session = await house.opened(user("Look", "u1"), answer("Done", "a1", "u1"))
+    entries = in_file(session)
+    house.hand.wind()
+    time = house.hand.now_iso()
+    fork = house.file(
+        *entries,
+        user("Otherwise", "x1", "a1", timestamp=time),
+        name="fork",
+        parentSession=session.path,
+        timestamp=time,
+    )
+    await house.sessions.list(Wanted())
+    assert await _marks(session) == {"e:a1": [fork.name]}
+    fork.unlink()
+    await house.sessions.list(Wanted())
+    assert await _marks(session) == {}
+
+
+async def test_a_fork_from_before_the_first_entry_marks_nothing(house: House) -> None:
+    session = await house.opened(user("Look", "u1"), answer("Done", "a1", "u1"))
+    await session.fork("u1", position="before", cwd=None, origin=ME)
+    assert await _marks(session) == {}
