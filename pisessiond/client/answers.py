@@ -136,6 +136,7 @@ class Largest(TypedDict):
     """One of the entries that take most of the context."""
 
     entry: EntryId
+    row: NotRequired[str | None]
     title: str
     tokens: int
 

@@ -66,6 +66,9 @@ class Largest(WireModel):
 
     entry: EntryId
     """Which."""
+    row: str | None = None
+    """The row of the main line that shows it under the default filter: its own, or the work it is
+    in. Only in answers to `session/contextSize` for the leaf, once somebody has asked for rows."""
     title: str
     """One plain line, at most 80 UTF-16 units."""
     tokens: int

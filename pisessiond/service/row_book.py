@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from pisessiond.core.lines import EntryId
 from pisessiond.core.projection import Entry
 from pisessiond.core.rows.building import Known
 from pisessiond.core.rows.levels import NoSuchLevel, Tree
 from pisessiond.core.rows.lines import Lines, Ways
+from pisessiond.core.rows.places import rows_of
 from pisessiond.core.rows.row import Filter, RowsChange
 from pisessiond.core.rows.shapes import Shapes
 from pisessiond.core.session import Session
@@ -119,6 +121,23 @@ class RowBook:
             "default", lambda at: branch_page(at.tree, at.known, wish, (at.epoch, at.rev))
         )
         return page
+
+    async def rows_of(self, entries: Sequence[EntryId]) -> dict[EntryId, str]:
+        """The rows under the default filter that show entries of the active branch.
+
+        Empty as long as nobody has asked for rows: what they need is not gathered for this.
+        """
+        if self._gathered is None:
+            return {}
+
+        def find(at: Standing) -> dict[int, str]:
+            index = at.tree.session.index
+            rows = [row for entry in entries if (row := index.find(entry)) is not None]
+            return rows_of(at.tree, rows)
+
+        at, found = await self._ask("default", find)
+        ids = at.tree.session.index.ids
+        return {ids[row]: name for row, name in found.items()}
 
     def is_current(self, page: RowsPage) -> bool:
         """Whether a page still says how the session stands."""

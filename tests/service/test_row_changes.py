@@ -403,3 +403,25 @@ async def _cost_of_append(session: OpenSession) -> float:
         costs.append(time.perf_counter() - began)
         session.news.flush()
     return sorted(costs)[len(costs) // 4]
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_entries_are_found_in_the_rows_that_show_them(house: House, seed: int) -> None:
+    session = await _talk(house)
+    life = Life(house, session, seed)
+    assert await session.rows.rows_of(["u1"]) == {}
+    await session.rows.page(RowsWish())
+    for _ in range(40):
+        await life.act()
+    index = session.session.index
+    line = [index.ids[row] for row in index.branch(session.session.leaf)]
+    found = await session.rows.rows_of([*line, "unknown"])
+    assert found.keys() == set(line)
+    page = await session.rows.page(RowsWish(count=2_000))
+    held = {row.id: row for row in page.rows}
+    for entry in line:
+        row = held[found[entry]]
+        ends = [index.depth[session.session.row_of(end)] for end in (row.first, row.last)]
+        assert (
+            ends[0] <= index.depth[session.session.row_of(entry)] <= ends[1] or row == page.rows[0]
+        )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 
 from pisessiond.core.index import NONE
 from pisessiond.core.lines import EntryId
@@ -104,6 +105,19 @@ def _above_the_part(tree: Tree, row: int) -> int:
     if _inside_of_line(tree, row) == AHEAD:
         return tree.leaf
     return tree.session.index.parent[tree.lines.start(row)]
+
+
+def rows_of(tree: Tree, entries: Iterable[int]) -> dict[int, str]:
+    """The names of the rows of the main line that stand for entries of the active branch."""
+    index = tree.session.index
+    segments = [one for one in tree.main().segments if one.kind not in ("alternative", "group")]
+    ends = [index.depth[one.last] for one in segments]
+    found: dict[int, str] = {}
+    for row in entries:
+        at = bisect_left(ends, index.depth[row])
+        if at < len(segments) and index.is_ancestor(row, tree.leaf):
+            found[row] = tree.id_of(segments[at])
+    return found
 
 
 def _find_row(tree: Tree, row: int) -> tuple[list[str], int] | None:

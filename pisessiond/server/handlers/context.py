@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pisessiond.protocol import values
 from pisessiond.protocol.view_models import (
     CheckResult,
     CompareParams,
@@ -24,6 +25,7 @@ from pisessiond.server import conversion
 
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection
+    from pisessiond.service.open_session import OpenSession
 
 
 async def context(connection: Connection, params: ContextParams) -> ContextResult:
@@ -41,14 +43,24 @@ async def context_size(connection: Connection, params: ContextSizeParams) -> Con
     session = connection.session(params.session)
     await session.refresh_settings()
     if params.entries is None:
-        size = await session.context_size(window=params.window)
-        return ContextSizeResult(conversion.context_size(size))
+        size = conversion.context_size(await session.context_size(window=params.window))
+        await _name_rows(session, size)
+        return ContextSizeResult(size)
     sizes = await session.context_sizes(params.entries, window=params.window)
     return ContextSizeResult(
         ContextSizes(
             sizes={str(entry): conversion.context_size(size) for entry, size in sizes.items()}
         )
     )
+
+
+async def _name_rows(session: OpenSession, size: values.ContextSize) -> None:
+    """Say of the largest entries in which row one finds them."""
+    if size.largest:
+        rows = await session.rows.rows_of([one.entry for one in size.largest])
+        for one in size.largest:
+            if (row := rows.get(one.entry)) is not None:
+                one.row = row
 
 
 async def stats(connection: Connection, params: SessionParams) -> StatsResult:

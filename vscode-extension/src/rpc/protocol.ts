@@ -333,6 +333,8 @@ export interface Change {
 export interface Largest {
   /** Which. */
   entry: EntryId;
+  /** The row of the main line that shows it under the default filter: its own, or the work it is in. Only in answers to `session/contextSize` for the leaf, once somebody has asked for rows. */
+  row?: string | null;
   /** One plain line, at most 80 UTF-16 units. */
   title: string;
   /** Its own estimate in tokens, edits applied. */
