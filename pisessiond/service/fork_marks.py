@@ -40,13 +40,14 @@ class ForkMarks:
         made = {fork: end for fork, end in self._made.items() if fork not in gone}
         found: dict[int, tuple[str, ...]] = {}
         for fork, end in {**listed, **made}.items():
-            row = _telling_row(session, end)
+            row = telling_row(session, end)
             if row != NONE:
                 found[row] = (*found.get(row, ()), fork)
         return found
 
 
-def _telling_row(session: Session, end: EntryId | None) -> int:
+def telling_row(session: Session, end: EntryId | None) -> int:
+    """The last row down to an entry that says something; NONE where there is none."""
     index = session.index
     row = index.find(end)
     if row is None:

@@ -265,7 +265,7 @@ class HeldSession:
         self, session: str, path: str | None, end: EntryId | None, origin: Origin
     ) -> None:
         """Tell everyone that a new session was begun from this one, with all down to an entry."""
-        self.rows.forks.made(path or session, end)
+        self.rows.forked(path or session, end)
         self.tell([Change("fork", origin, details={"session": session, "path": path})])
 
     def tell(self, changes: Sequence[Change], steps: int = 1) -> None:

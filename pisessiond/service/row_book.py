@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from pisessiond.core.index import NONE
 from pisessiond.core.lines import EntryId
 from pisessiond.core.projection import Entry
 from pisessiond.core.rows.building import Known
@@ -25,7 +26,7 @@ from pisessiond.core.session import Session
 from pisessiond.service.branch_listing import BranchPage, BranchWish, branch_page
 from pisessiond.service.context_sizes import Yardstick
 from pisessiond.service.errors import InvalidRequest
-from pisessiond.service.fork_marks import ForkMarks
+from pisessiond.service.fork_marks import ForkMarks, telling_row
 from pisessiond.service.row_growth import RowGrowth
 from pisessiond.service.row_pages import (
     MadePage,
@@ -239,6 +240,13 @@ class RowBook:
             return
         gathered.shapes.add(gathered.session.index.kind[row], entry)
         gathered.ways.appended(row)
+
+    def forked(self, fork: str, end: EntryId | None) -> None:
+        """Remember a fork that was just made, by its path or handle, of all down to an entry."""
+        self.forks.made(fork, end)
+        row = telling_row(self._held.session, end)
+        if row != NONE:
+            self._forked = {**self._forked, row: (*self._forked.get(row, ()), fork)}
 
     def left(self, leaf: int) -> None:
         """Remember the way to a leaf that the session has just left."""

@@ -7,6 +7,7 @@ import pytest
 from pisessiond.service.listing import Wanted
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.row_pages import RowsWish
+from tests.support.row_screen import RowScreen, without_places
 from tests.support.service import ME, House, answer, entry, in_file, user
 
 pytestmark = pytest.mark.anyio
@@ -62,14 +63,18 @@ async def test_a_fork_is_marked_where_it_left_as_soon_as_it_is_told(house: House
     assert await _marks(session) == {"w:a1": [in_work]}
 
 
-async def test_marks_stay_on_a_row_that_is_told_again(house: House) -> None:
+async def test_a_row_that_is_told_again_keeps_its_marks(house: House) -> None:
     session = await house.opened(user("Look", "u1"), answer("Done", "a1", "u1"))
     await session.sized()
+    screen = RowScreen(session, "default")
+    await screen.open()
     await session.fork("a1", position="at", cwd=None, origin=ME)
-    before = await _marks(session)
-    assert before.keys() == {"e:a1"}
+    # What says nothing counts with the answer, whose row so is another.
     await session.append([entry("custom", customType="state", data=1)], origin=ME)
-    assert await _marks(session) == before
+    (told,) = [row for change in screen.told() for row in change.upsert if row.id == "e:a1"]
+    assert len(told.forks) == 1
+    await screen.settle()
+    assert without_places(screen.mirror.rows()) == without_places(await screen.fresh())
 
 
 async def test_a_fork_by_another_program_is_marked_and_one_that_is_gone_is_not(
