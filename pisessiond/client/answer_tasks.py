@@ -10,7 +10,7 @@ from pisessiond.client import framing
 from pisessiond.client.answering import Handlers, answer_of, refusal_of
 
 
-class Answering:
+class AnswerTasks:
     """The requests of one connection that are being answered, each by a task of its own."""
 
     def __init__(self, handlers: Handlers, send: Callable[[bytes], None]) -> None:

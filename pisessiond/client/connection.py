@@ -10,7 +10,7 @@ import itertools
 from typing import Any
 
 from pisessiond.client import framing
-from pisessiond.client.answer_tasks import Answering
+from pisessiond.client.answer_tasks import AnswerTasks
 from pisessiond.client.answering import Handlers
 from pisessiond.client.errors import ConnectionLost, no_daemon
 from pisessiond.client.inbox import Inboxes, Notification
@@ -35,7 +35,7 @@ class Connection:
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._watched: dict[Any, tuple[int, OnProgress]] = {}
         """By token: the request and who wants to hear how far it is."""
-        self._answering = Answering(handlers or {}, self._send)
+        self._answering = AnswerTasks(handlers or {}, self._send)
         self._inboxes = Inboxes()
         self._arrivals: dict[str, asyncio.Event] = {}
         self._lost: ConnectionLost | None = None

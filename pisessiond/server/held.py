@@ -17,7 +17,7 @@ _OVERHEAD: Final = 200
 """Bytes that keeping even the smallest message costs, about."""
 
 
-class Held:
+class HeldMessages:
     """Bodies in the order they came, and the ids of those that are requests."""
 
     def __init__(self) -> None:

@@ -34,7 +34,7 @@ from pisessiond.server.envelope import (
     parse_message,
     response,
 )
-from pisessiond.server.held import Held
+from pisessiond.server.held import HeldMessages
 from pisessiond.server.lsp import LSP_METHODS
 from pisessiond.server.waking import Waker
 
@@ -58,7 +58,7 @@ class Requests:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._scopes: dict[object, anyio.CancelScope] = {}
-        self._held = Held()
+        self._held = HeldMessages()
         self._lets_in = False
         """Whether `_let_in` runs."""
         self.waker = Waker()

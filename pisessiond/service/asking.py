@@ -17,6 +17,8 @@ from pisessiond.core.javascript import trim, utf16_length
 from pisessiond.core.summary_prompts import make_prompt
 from pisessiond.core.summary_task import SummaryTask
 from pisessiond.models.base import ModelName
+from pisessiond.service.errors import OperationCancelled
+from pisessiond.service.operations import Operation
 from pisessiond.service.subscribers import Absent, Subscriber
 from pisessiond.service.types import AnyOrigin, Origin
 from pisessiond.summarizers.base import Lend, Received, SummaryFailed, Written
@@ -34,10 +36,8 @@ LEND_SECONDS: Final = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """What the clients said together."""
+    """What the clients said together, none of them against it."""
 
-    cancelled_by: str | None = None
-    """The first who does not want it, for people."""
     summary: str | None = None
     details: dict[str, Any] | None = None
     usage: dict[str, Any] | None = None
@@ -52,10 +52,13 @@ def offering(subscribers: Iterable[Subscriber], method: str) -> list[Subscriber]
     return [one for one in subscribers if one.offers(method)]
 
 
-async def ask_all(subscribers: Iterable[Subscriber], method: str, params: dict[str, Any]) -> Word:
-    """What those who offer it say, all being asked at once.
+async def ask_all(
+    subscribers: Iterable[Subscriber], method: str, params: dict[str, Any], operation: Operation
+) -> Word:
+    """What those who offer it say of an operation, all being asked at once.
 
-    The first who cancels decides, and nobody else is waited for.
+    Raises:
+        OperationCancelled: one does not want it; the first decides, and nobody else is waited for.
     """
     asked = offering(subscribers, method)
     answers: list[dict[str, Any]] = [{} for _ in asked]
@@ -75,7 +78,7 @@ async def ask_all(subscribers: Iterable[Subscriber], method: str, params: dict[s
         for at, subscriber in enumerate(asked):
             tasks.start_soon(ask, at, subscriber)
     if cancelled_by:
-        return Word(cancelled_by=cancelled_by[0])
+        raise OperationCancelled(operation.word, cancelled_by[0])
     return _together(answers)
 
 

@@ -16,7 +16,7 @@ from pisessiond.core.summary_text import (
 from pisessiond.service.asking import WILL_COMPACT, Word, ask_all, offering
 from pisessiond.service.cutting import Cut, cut, still_holds, store
 from pisessiond.service.drafts import Drafts, KeptDraft, outdated, without_messages
-from pisessiond.service.errors import LeafMoved, OperationCancelled
+from pisessiond.service.errors import LeafMoved
 from pisessiond.service.operations import Operation, Reason, Report
 from pisessiond.service.previewing import CompactionPlan, compaction_preview
 from pisessiond.service.previews import CompactionPreview, DraftSummary
@@ -215,10 +215,7 @@ async def _ask_clients(
         "reason": operation.reason,
         "preparation": shown,
     }
-    word = await ask_all(held.subscribers, WILL_COMPACT, params)
-    if word.cancelled_by is not None:
-        raise OperationCancelled(operation.word, word.cancelled_by)
-    return word
+    return await ask_all(held.subscribers, WILL_COMPACT, params, operation)
 
 
 async def _write(

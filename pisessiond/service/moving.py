@@ -25,7 +25,7 @@ from pisessiond.core.summary_text import assemble_branch_summary, branch_tasks, 
 from pisessiond.models.base import ModelName
 from pisessiond.service.asking import WILL_NAVIGATE, Word, ask_all, offering
 from pisessiond.service.compacting import Asker
-from pisessiond.service.errors import LeafMoved, OperationCancelled
+from pisessiond.service.errors import LeafMoved
 from pisessiond.service.operations import Operation
 from pisessiond.service.previews import MovePreview
 from pisessiond.service.session_acts import SessionActs
@@ -167,10 +167,7 @@ async def _ask_clients(
         "summarize": summarises,
         "preparation": await preview(),
     }
-    word = await ask_all(held.subscribers, WILL_NAVIGATE, params)
-    if word.cancelled_by is not None:
-        raise OperationCancelled(operation.word, word.cancelled_by)
-    return word
+    return await ask_all(held.subscribers, WILL_NAVIGATE, params, operation)
 
 
 # The summary

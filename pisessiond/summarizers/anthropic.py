@@ -22,7 +22,8 @@ from pisessiond.summarizers.answers import (
 from pisessiond.summarizers.sse import Event
 
 PATH: Final = "/v1/messages"
-VERSION: Final = "2023-06-01"
+HEADERS: Final = {"anthropic-version": "2023-06-01"}
+"""Those of this format beside those of every request."""
 
 _STOPS: Final[dict[str, Stop]] = {
     "end_turn": "whole",
@@ -43,12 +44,6 @@ _COUNTS: Final = {
     "cache_read_input_tokens": "cacheRead",
     "cache_creation_input_tokens": "cacheWrite",
 }
-
-
-def headers(endpoint: Endpoint) -> dict[str, str]:
-    """The headers of this format beside those of every request."""
-    del endpoint
-    return {"anthropic-version": VERSION}
 
 
 def body(endpoint: Endpoint, prompt: Prompt, max_tokens: int) -> dict[str, Any]:

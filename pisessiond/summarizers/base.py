@@ -92,7 +92,8 @@ class Summarizer(Protocol):
 
 
 Lend: TypeAlias = Callable[[SummaryTask, Received], Awaitable[Written]]
-"""Asks a client that lends its model; raises SummaryFailed."""
+"""Asks a client that lends its model. The text is trimmed; where none comes or it is empty,
+SummaryFailed is raised."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ class HttpSummarizer:
         return Call(
             asked=asked,
             url=_join(endpoint.base_url, wire.PATH),
-            headers=_headers(asked, wire.headers(endpoint)),
+            headers=_headers(asked, wire.HEADERS),
             content=msgspec.json.encode(wire.body(endpoint, prompt, limit)),
             new_answer=anthropic.MessagesAnswer if is_anthropic else openai.CompletionAnswer,
             limits=self._way.limits,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pisessiond.core.javascript import trim
 from pisessiond.core.summary_task import SummaryTask
 from pisessiond.models.base import UNKNOWN, ModelFacts, ModelName
-from pisessiond.summarizers.base import Lend, Received, SummaryFailed, Written
+from pisessiond.summarizers.base import Lend, Received, Written
 
 
 class LentSummarizer:
@@ -23,12 +22,6 @@ class LentSummarizer:
         """What the client wrote.
 
         Raises:
-            SummaryFailed: it did not answer, failed, or wrote nothing.
+            SummaryFailed: it did not answer, or wrote nothing.
         """
-        written = await self._lend(task, received)
-        text = trim(written.text)
-        if not text:
-            raise SummaryFailed(
-                self.name, "empty", "The client answered with an empty summary. Name another."
-            )
-        return Written(text, written.usage, written.model)
+        return await self._lend(task, received)

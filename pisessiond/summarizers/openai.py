@@ -24,6 +24,8 @@ from pisessiond.summarizers.answers import (
 from pisessiond.summarizers.sse import Event
 
 PATH: Final = "/chat/completions"
+HEADERS: Final[dict[str, str]] = {}
+"""Those of this format beside those of every request."""
 
 _STOPS: Final[dict[str, Stop]] = {
     "stop": "whole",
@@ -44,12 +46,6 @@ _STOPS: Final[dict[str, Stop]] = {
     "abort": "broken",
     "insufficient_system_resource": "broken",
 }
-
-
-def headers(endpoint: Endpoint) -> dict[str, str]:
-    """The headers of this format beside those of every request."""
-    del endpoint
-    return {}
 
 
 def body(endpoint: Endpoint, prompt: Prompt, max_tokens: int) -> dict[str, Any]:
