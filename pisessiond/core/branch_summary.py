@@ -5,15 +5,24 @@ The rules are those of pi 1.6.0's `collectEntriesForBranchSummary` and `prepareB
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+from pisessiond.core import kinds
 from pisessiond.core.file_operations import FileOperations
 from pisessiond.core.index import Index
 from pisessiond.core.javascript import date_ms
 from pisessiond.core.projection import Entry, Message, entry_messages, project_entry
+from pisessiond.core.session import Session
 from pisessiond.core.tokens import estimate_tokens
+
+_MARKS: Final = frozenset({kinds.BRANCH_SUMMARY, kinds.CONTEXT_EDIT})
+"""What counts wherever on the branch it stands."""
+_TELL: Final = (kinds.GIVES_MESSAGE | {kinds.HOOK}) - {kinds.TOOL_RESULT}
+"""What may have words in a branch summary."""
+_READ_AT_ONCE: Final = 128
+"""Bodies; a branch may hold gigabytes, of which a window takes a few megabytes at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +47,25 @@ def rows_left(index: Index, leaf: int, target: int) -> list[int]:
     return index.branch(leaf, above=index.common_ancestor(leaf, target))
 
 
-def prepare_branch_summary(entries: Sequence[Entry], token_budget: int) -> BranchSummaryPreparation:
+def prepare_branch_summary(
+    session: Session, rows: Sequence[int], token_budget: int
+) -> BranchSummaryPreparation:
     """The messages of a branch to be summarised, the newest first to get a place in the budget.
 
     A summary that no longer fits is still taken, as the last, while less than nine tenths are
     full: it stands for much. Files are gathered from every branch summary, and from the messages
-    looked at. A budget of 0 or less is no limit, as in pi.
+    looked at. A budget of 0 or less is no limit, as in pi. Few bodies are read that get no place.
+
+    Args:
+        session: whose bodies are read.
+        rows: the branch, oldest first.
+        token_budget: how much the messages may come to by estimate.
     """
-    operations = FileOperations()
-    edits: dict[Any, Entry] = {}
-    for entry in entries:
-        if entry.get("type") == "branch_summary":
-            operations.add_details(entry)
-        elif entry.get("type") == "context_edit":
-            edits[_key(entry.get("targetId"))] = entry
-    newest_first: list[Message] = []
+    kind = session.index.kind
+    operations, edits = _marks(session.entries([row for row in rows if kind[row] in _MARKS]))
+    taken: list[Message] = []
     total = 0
-    for entry in reversed(entries):
+    for entry in _read(session, [row for row in reversed(rows) if kind[row] in _TELL]):
         message = _message(entry, edits.get(_key(entry["id"])))
         if message is None:
             continue
@@ -63,11 +74,28 @@ def prepare_branch_summary(entries: Sequence[Entry], token_budget: int) -> Branc
         is_over = token_budget > 0 and total + tokens > token_budget
         is_summary = entry.get("type") in ("compaction", "branch_summary")
         if not is_over or (is_summary and total < token_budget * 0.9):
-            newest_first.append(message)
+            taken.append(message)
             total += tokens
         if is_over:
             break
-    return BranchSummaryPreparation(tuple(reversed(newest_first)), operations, total)
+    return BranchSummaryPreparation(tuple(reversed(taken)), operations, total)
+
+
+def _marks(entries: Iterable[Entry]) -> tuple[FileOperations, dict[Any, Entry]]:
+    """The files that branch summaries name, and the newest edit by its target."""
+    operations = FileOperations()
+    edits: dict[Any, Entry] = {}
+    for entry in entries:
+        if entry.get("type") == "branch_summary":
+            operations.add_details(entry)
+        else:
+            edits[_key(entry.get("targetId"))] = entry
+    return operations, edits
+
+
+def _read(session: Session, rows: Sequence[int]) -> Iterator[Entry]:
+    for at in range(0, len(rows), _READ_AT_ONCE):
+        yield from session.entries(rows[at : at + _READ_AT_ONCE])
 
 
 def _message(entry: Entry, edit: Entry | None) -> Message | None:

@@ -26,7 +26,6 @@ from pisessiond.service.moving import LeftBranch, tasks_for
 from pisessiond.service.previewing import make_forecast
 from pisessiond.service.previews import Forecast, MovePreview
 from pisessiond.service.session_acts import SessionActs
-from pisessiond.service.storing import in_worker
 from pisessiond.service.summarising import (
     Wishes,
     choose_writer,
@@ -51,8 +50,8 @@ class _Way:
     """Where one stands now."""
     left: list[int]
     """Entries of the active branch that are not on the branch to the place."""
-    branch: tuple[Entry, ...] = ()
-    """What a summary would tell of; nothing for a fork."""
+    leaves_words: bool = False
+    """Whether there is something that a summary would tell of; never for a fork."""
     model: ModelName | None = None
     """The one the session stands at."""
 
@@ -71,7 +70,7 @@ async def preview_move(
         EntryNotFound: the target is not there.
     """
     session, way = await look(held, lambda session: _way_to(session, target, exact=exact))
-    forecast = await _forecast(held, session.id_of(way.leaf), way, summarizer)
+    forecast = await _forecast(held, session.id_of(way.leaf), target, way, summarizer)
     return await _preview(held, size_at, session, way, session.id_of(way.row), forecast)
 
 
@@ -116,7 +115,7 @@ def _way_to(session: Session, target: EntryId | None, *, exact: bool) -> _Way:
         text=text,
         leaf=leaf,
         left=rows_left(session.index, leaf, place),
-        branch=tuple(session.entries(rows_left(session.index, leaf, row))),
+        leaves_words=bool(rows_left(session.index, leaf, row)),
         model=model_at(session, leaf),
     )
 
@@ -174,10 +173,14 @@ async def _preview(
 
 
 async def _forecast(
-    held: SessionActs, left: EntryId | None, way: _Way, summarizer: str | None
+    held: SessionActs,
+    left: EntryId | None,
+    target: EntryId | None,
+    way: _Way,
+    summarizer: str | None,
 ) -> Forecast | None:
     """What summarising what is left comes to; None where there is nothing, or nobody could."""
-    if not way.branch:
+    if not way.leaves_words:
         return None
     try:
         settings = await sound_settings(held)
@@ -185,10 +188,10 @@ async def _forecast(
     except (BadSetting, NoSummarizer):
         return None
     window = await window_to_fill(held, writer, way.model)
-    branch = LeftBranch(left, way.branch, way.model, settings.branch_reserve_tokens)
+    branch = LeftBranch(left, target, False, way.model, settings.branch_reserve_tokens)
 
-    def count() -> Forecast | None:
-        _, tasks = tasks_for(branch, Wishes(summarizer=summarizer), writer, window)
+    def count(session: Session) -> Forecast | None:
+        _, tasks = tasks_for(session, branch, Wishes(summarizer=summarizer), writer, window)
         return make_forecast(writer, tasks) if tasks else None
 
-    return await in_worker(count, abandon=True)
+    return await held.ask(count)

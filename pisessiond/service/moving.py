@@ -18,7 +18,6 @@ from pisessiond.core.branch_summary import (
 from pisessiond.core.changes import Destination, Draft, Summary, destination
 from pisessiond.core.index import NONE
 from pisessiond.core.lines import EntryId
-from pisessiond.core.projection import Entry
 from pisessiond.core.session import Session
 from pisessiond.core.summary_task import SummaryTask
 from pisessiond.core.summary_text import assemble_branch_summary, branch_tasks, summary_details
@@ -30,7 +29,6 @@ from pisessiond.service.operations import Operation
 from pisessiond.service.previews import MovePreview
 from pisessiond.service.session_acts import SessionActs
 from pisessiond.service.session_queue import Plan
-from pisessiond.service.storing import in_worker
 from pisessiond.service.summarising import (
     Wishes,
     choose_writer,
@@ -128,8 +126,10 @@ class LeftBranch:
 
     left: EntryId | None
     """Its end, where the session stands."""
-    entries: tuple[Entry, ...]
-    """Since the deepest one that is also on the path to the target, oldest first."""
+    target: EntryId | None
+    """Where one goes; what is on the path there is not left."""
+    is_empty: bool
+    """Nothing is left behind."""
     model: ModelName | None
     reserve_tokens: int
 
@@ -148,8 +148,8 @@ async def _read_branch(held: SessionActs, target: EntryId | None, asker: Asker) 
     def read(session: Session) -> LeftBranch:
         leaf = session.row_of(left)
         rows = rows_left(session.index, leaf, session.row_of(target))
-        entries = tuple(session.entries(rows))
-        return LeftBranch(left, entries, model_at(session, leaf), settings.branch_reserve_tokens)
+        model = model_at(session, leaf)
+        return LeftBranch(left, target, not rows, model, settings.branch_reserve_tokens)
 
     return await held.ask(read)
 
@@ -177,7 +177,7 @@ async def _summary(
     held: SessionActs, branch: LeftBranch, wishes: Wishes, word: Word, operation: Operation
 ) -> Summary | None:
     """The summary a client gave, or one that is written; None when nothing is left behind."""
-    if not branch.entries:
+    if branch.is_empty:
         return None
     if word.summary is not None:
         return Summary(word.summary, word.details, word.usage)
@@ -185,8 +185,8 @@ async def _summary(
         wishes = replace(wishes, instructions=word.instructions)
     writer = await choose_writer(held, wishes.summarizer, branch.model, operation)
     window = await window_to_fill(held, writer, branch.model)
-    preparation, tasks = await in_worker(
-        lambda: tasks_for(branch, wishes, writer, window), abandon=True
+    preparation, tasks = await held.ask(
+        lambda session: tasks_for(session, branch, wishes, writer, window)
     )
     if not tasks:
         return None
@@ -201,9 +201,15 @@ async def _summary(
 
 
 def tasks_for(
-    branch: LeftBranch, wishes: Wishes, writer: Summarizer, window: int
+    session: Session, branch: LeftBranch, wishes: Wishes, writer: Summarizer, window: int
 ) -> tuple[BranchSummaryPreparation, tuple[SummaryTask, ...]]:
-    preparation = prepare_branch_summary(branch.entries, window - branch.reserve_tokens)
+    """What is told of a branch, and what is to be written. Reads the bodies that find a place.
+
+    Raises:
+        EntryNotFound: an end of the branch is not there any more.
+    """
+    rows = rows_left(session.index, session.row_of(branch.left), session.row_of(branch.target))
+    preparation = prepare_branch_summary(session, rows, window - branch.reserve_tokens)
     tasks = branch_tasks(
         preparation,
         branch.reserve_tokens,

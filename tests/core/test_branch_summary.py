@@ -1,9 +1,15 @@
 """What a branch summary is made from when one navigates away."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from pisessiond.core.branch_summary import prepare_branch_summary, rows_left
+from pisessiond.core.branch_summary import (
+    BranchSummaryPreparation,
+    prepare_branch_summary,
+    rows_left,
+)
 from pisessiond.core.file_operations import compute_file_lists
+from pisessiond.core.session import Session
 from tests.support.exports import session_of
 
 
@@ -39,9 +45,20 @@ def left(leaf: str | None, target: str | None) -> str:
     return "".join(str(TREE.id_of(row)) for row in rows)
 
 
+def one_branch(entries: list[dict[str, Any]]) -> Session:
+    above = (None, *(entry["id"] for entry in entries))
+    pairs = zip(entries, above, strict=False)
+    return session_of(entry | {"parentId": parent} for entry, parent in pairs)
+
+
+def prepared(entries: list[dict[str, Any]], budget: int) -> BranchSummaryPreparation:
+    session = one_branch(entries)
+    return prepare_branch_summary(session, session.index.branch(session.leaf), budget)
+
+
 def told(entries: list[dict[str, Any]], budget: int = 0) -> list[str]:
-    preparation = prepare_branch_summary(entries, budget)
-    return [m["summary"] if "summary" in m else m["content"] for m in preparation.messages]
+    messages = prepared(entries, budget).messages
+    return [m["summary"] if "summary" in m else m["content"] for m in messages]
 
 
 def test_entries_back_to_the_deepest_shared_one_are_left() -> None:
@@ -67,7 +84,7 @@ def test_the_newest_get_their_place_first() -> None:
     assert told(entries, 19) == ["z" * 40]
     assert told(entries, 9) == []
     assert told(entries, -1) == told(entries, 0) == ["x" * 40, "y" * 40, "z" * 40]
-    assert prepare_branch_summary(entries, 20).total_tokens == 20
+    assert prepared(entries, 20).total_tokens == 20
 
 
 def test_a_summary_that_no_longer_fits_is_the_last_below_nine_tenths() -> None:
@@ -112,6 +129,23 @@ def test_files_come_from_every_summary_and_the_messages_looked_at() -> None:
         call("read", "near.py"),
     ]
     # The message that breaks the budget was looked at, those before it were not.
-    lists = compute_file_lists(prepare_branch_summary(entries, 48).file_operations)
+    lists = compute_file_lists(prepared(entries, 48).file_operations)
     assert lists.read_files == ("far.py", "near.py")
     assert lists.modified_files == ("edited.py", "just-over.py")
+
+
+def test_no_more_is_read_than_finds_a_place() -> None:
+    entries = [summary("s", "far"), edit("e", "m999", {"content": "short"})]
+    entries += [user(f"m{number}", "x" * 400) for number in range(1_000)]
+    session = one_branch(entries)
+    read: list[int] = []
+    lines = session.lines
+
+    def counted(rows: Sequence[int]) -> list[bytes]:
+        read.extend(rows)
+        return lines(rows)
+
+    session.lines = counted  # type: ignore[method-assign]
+    found = prepare_branch_summary(session, session.index.branch(session.leaf), 250)
+    assert [m["content"] for m in found.messages] == ["x" * 400, "x" * 400, "short"]
+    assert len(read) < 200

@@ -155,7 +155,7 @@ def check_move(
     start, target, new_leaf = move
     window, reserve = budget
     left = rows_left(session.index, session.row_of(start), session.row_of(target))
-    prepared = prepare_branch_summary(session.entries(left), window - reserve)
+    prepared = prepare_branch_summary(session, left, window - reserve)
     theirs = pi.move_with_summary(path, *move, ANSWERS, window=window, reserve=reserve)
     if theirs is not None and "error" in theirs:
         return False  # pi stumbles over null content, which we read as none

@@ -62,12 +62,10 @@ def compaction_by_pi(answer: Answer | None) -> Answer | None:
 
 def branch_by_us(session: Session, start: Any, target: Any, budget: int) -> Answer:
     """One member of pi's answer to `collectAll`, but for the common ancestor."""
-    entries = session.entries(
-        rows_left(session.index, session.row_of(start), session.row_of(target))
-    )
-    ours = prepare_branch_summary(entries, budget)
+    rows = rows_left(session.index, session.row_of(start), session.row_of(target))
+    ours = prepare_branch_summary(session, rows, budget)
     return {
-        "entryIds": [entry["id"] for entry in entries],
+        "entryIds": [session.id_of(row) for row in rows],
         "totalTokens": ours.total_tokens,
         "messages": describe_context(ours.messages),
         "conversation": serialize_conversation(ours.messages),
