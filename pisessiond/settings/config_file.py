@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -71,6 +70,9 @@ def parse_config(text: str, shown: str) -> Config:
     Raises:
         BadSetting: it is no TOML, or holds a key that is unknown or a value that means nothing.
     """
+    # Most users have no such file, and a daemon that starts looks for one.
+    import tomllib
+
     try:
         tables = tomllib.loads(text.removeprefix("\ufeff"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
