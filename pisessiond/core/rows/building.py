@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from pisessiond.core import kinds
 from pisessiond.core.dates import date_ms
@@ -334,15 +334,28 @@ def row_size(session: Session, row: int, known: Known) -> RowSize | None:
 def edited_at(
     session_edits: Mapping[int, int], entry_of: Callable[[int], Entry]
 ) -> dict[int, bool]:
-    """By row edited, whether the edit leaves it out; reads the edits.
+    """By row edited, whether the edit leaves it out; reads the edits and what they are of.
+
+    An entry that was put back stands in the context as if it had never been edited, and is not
+    among them.
 
     Args:
         session_edits: by target, the edit that counts (`Sizes.edits_at`).
         entry_of: gives a row's body.
     """
-    return {
-        target: entry_of(edit).get("replacement") is None for target, edit in session_edits.items()
-    }
+    edited: dict[int, bool] = {}
+    for target, edit in session_edits.items():
+        replacement = entry_of(edit).get("replacement")
+        if not _is_original(replacement, entry_of(target)):
+            edited[target] = replacement is None
+    return edited
+
+
+def _is_original(replacement: Any, entry: Entry) -> bool:
+    holder = entry.get("message") if entry.get("type") == "message" else entry
+    if not isinstance(replacement, dict) or not isinstance(holder, dict):
+        return False
+    return "content" in holder and replacement.get("content") == holder["content"]
 
 
 def _steps(count: int) -> str:
