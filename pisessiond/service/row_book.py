@@ -29,6 +29,7 @@ from pisessiond.service.errors import InvalidRequest
 from pisessiond.service.fork_marks import ForkMarks, telling_row
 from pisessiond.service.row_growth import RowGrowth
 from pisessiond.service.row_pages import (
+    Cut,
     MadePage,
     RowsPage,
     RowsWish,
@@ -73,6 +74,7 @@ class RowBook:
         self.forks = ForkMarks()
         self._forked: dict[int, tuple[str, ...]] = {}
         """By row, the sessions forked there, as they were told last."""
+        self._cut: Cut | None = None
         self._told_by: Standards | None = None
         """What rows were told by last; None before that."""
 
@@ -87,6 +89,7 @@ class RowBook:
         self._gathered = None
         self._by = {}
         self._forked = {}
+        self._cut = None
         self._growth.reset()
 
     # Pages -------------------------------------------------------------------------------------
@@ -111,7 +114,7 @@ class RowBook:
             where = "around" if wish.around is not None else "level"
             raise InvalidRequest(where, str(error)) from error
         if at.tree.session is self._held.session:
-            self._forked = made.forks
+            self._forked, self._cut = made.forks, made.cut
             self._go_on_from(at, made)
         return made.page
 
@@ -170,7 +173,7 @@ class RowBook:
         lines = Lines(session, gathered.ways, session.leaf, len(session.index))
         tree = Tree(session, gathered.shapes, lines, filter_name)
         standards = self._standards(held.leaf_size())
-        return Standing(tree, self._known(), held.epoch, held.rev, standards)
+        return Standing(tree, self._known(), held.epoch, held.rev, standards, self._cut)
 
     async def _gather(self) -> _Gathered:
         held = self._held

@@ -61,6 +61,14 @@ class RowsPage:
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """A level in segments, so that its next page need not cut it again."""
+
+    key: tuple[object, ...]
+    segments: Sequence[Segment]
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
     """A session at one moment, as a page is made of it."""
 
@@ -70,6 +78,18 @@ class Standing:
     epoch: str
     rev: int
     standards: Standards
+    cut: Cut | None = None
+    """The level that was cut last; None for none."""
+
+    def cut_of(self, level: str | None) -> Sequence[Segment] | None:
+        """A level as it was cut before, if it was at this very moment."""
+        cut = self.cut
+        is_of_now = cut is not None and cut.key == self.cut_key(level)
+        return cut.segments if cut is not None and is_of_now else None
+
+    def cut_key(self, level: str | None) -> tuple[object, ...]:
+        """What else would make other segments."""
+        return self.epoch, self.rev, self.tree.filter, self.standards.is_sized, level
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +103,8 @@ class MadePage:
     """By row edited at the leaf, whether it is left out."""
     forks: dict[int, tuple[str, ...]]
     """By row, the sessions forked there."""
+    cut: Cut | None
+    """The level, where there is more of it than the page."""
 
 
 def make_page(at: Standing, wish: RowsWish, marks: ForkMarks, *, keeps_up: bool) -> MadePage:
@@ -108,10 +130,11 @@ def make_page(at: Standing, wish: RowsWish, marks: ForkMarks, *, keeps_up: bool)
     level, path, sought = _find_level(tree, wish)
     depth = len(path_of_level(tree, level))
     growing = None
+    segments = at.cut_of(level)
     if level is None and keeps_up:
         growing = Growing(tree, known)
         segments = growing.segments()
-    else:
+    elif segments is None:
         segments = tree.level(level)
     if wish.around == HERE:
         sought = next(at for at, one in enumerate(segments) if one.kind == "here")
@@ -129,7 +152,9 @@ def make_page(at: Standing, wish: RowsWish, marks: ForkMarks, *, keeps_up: bool)
         path=None if path is None else tuple(path),
         standards=at.standards,
     )
-    return MadePage(page, growing, edited, forks)
+    is_part = len(rows) < len(segments)
+    cut = Cut(at.cut_key(level), segments) if is_part else None
+    return MadePage(page, growing, edited, forks, cut)
 
 
 def _find_level(tree: Tree, wish: RowsWish) -> tuple[str | None, list[str] | None, int | None]:
