@@ -112,7 +112,7 @@ async def _fork_end(
 def _free_id(source: SessionActs) -> Callable[[Any], str]:
     def free_id(is_taken: Any) -> str:
         while True:
-            entry_id = source.clock.new_id()
+            entry_id = source.surroundings.new_id()
             if not is_taken(entry_id):
                 return entry_id
 

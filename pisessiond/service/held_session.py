@@ -101,10 +101,12 @@ class Surroundings:
 class HeldSession:
     """A session, its log, its announcer; changed by one at a time."""
 
-    def __init__(self, handle: str, loaded: Loaded, clock: Surroundings) -> None:
+    def __init__(self, handle: str, loaded: Loaded, surroundings: Surroundings) -> None:
         self.handle = handle
-        self.clock = clock
-        self.news = Announcer(handle, clock.next_epoch, clock.monotonic, clock.rings)
+        self.surroundings = surroundings
+        self.news = Announcer(
+            handle, surroundings.next_epoch, surroundings.monotonic, surroundings.rings
+        )
         self.presence = Presence(handle, self.news.subscribers)
         self.last_external: str | None = None
         self.is_gone = False
@@ -127,8 +129,8 @@ class HeldSession:
         self.writing = WriteTrouble(self)
         self.claim: Claim | None = None
         """Held from the first write on."""
-        self.last_used = clock.monotonic()
-        self.operations = OperationSlot(handle, self.news, clock.monotonic)
+        self.last_used = surroundings.monotonic()
+        self.operations = OperationSlot(handle, self.news, surroundings.monotonic)
         self.ended = anyio.Event()
         """Set when `run` is over."""
         self._tasks: anyio.abc.TaskGroup | None = None
@@ -144,7 +146,7 @@ class HeldSession:
         """
         path = self.path
         if self.claim is None and path is not None:
-            self.claim = await in_worker(lambda: self.clock.claims.claim(path))
+            self.claim = await in_worker(lambda: self.surroundings.claims.claim(path))
 
     def close(self) -> None:
         """Give back what is held for a session that leaves memory."""
@@ -217,7 +219,7 @@ class HeldSession:
         self.news.unsubscribe(subscriber)
         self.presence.went(subscriber)
         self.rows.unlisten(subscriber)
-        self.last_used = self.clock.monotonic()
+        self.last_used = self.surroundings.monotonic()
         if not self.subscribers and self.has_unkept_place and self._tasks is not None:
             self._tasks.start_soon(self.places.keep)
 
@@ -302,7 +304,7 @@ class HeldSession:
         try:
             taken = [(self._take_in_line(item), item.line) for item in lines]
         except NeedsRebuild:
-            self.last_external = self.clock.now_iso()
+            self.last_external = self.surroundings.now_iso()
             await self._reload("rewritten", keep_leaf=self._client_moved)
             return
         self._tell_foreign(taken, problems)
@@ -313,7 +315,7 @@ class HeldSession:
     def _tell_foreign(self, taken: Sequence[tuple[int | None, bytes]], problems: int) -> None:
         """Tell everyone of foreign lines taken in, and of problems beyond the first so many."""
         session = self.session
-        self.last_external = self.clock.now_iso()
+        self.last_external = self.surroundings.now_iso()
         new_problems: list[Problem] = session.problems[problems:]
         came = [(row, foreign_entry(line)) for row, line in taken if row is not None]
         nodes = tuple(make_node(session, row, entry) for row, entry in came)
@@ -349,7 +351,9 @@ class HeldSession:
             self._client_moved = True
             self.leaf_conflict = None
         lost = self.session.file_place() != self.session.leaf
-        keeps = self.clock.persist != "memory" and not self.is_unsaved and self.path is not None
+        keeps = (
+            self.surroundings.persist != "memory" and not self.is_unsaved and self.path is not None
+        )
         self.has_unkept_place = lost and keeps
         if self.has_unkept_place:
             self.places.moved()
@@ -402,7 +406,7 @@ class HeldSession:
         """
         log, leaf = self.log, self.leaf
         try:
-            loaded = await in_worker(lambda: load_again(log, self.clock.settings))
+            loaded = await in_worker(lambda: load_again(log, self.surroundings.settings))
         except Exception as error:
             self.is_gone = True
             self.news.reset("gone")

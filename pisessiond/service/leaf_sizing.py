@@ -278,7 +278,7 @@ class LeafSizing:
     async def refresh(self) -> None:
         """Read the settings anew, and what is known of the model at the leaf."""
         held, session = self._held, self._session
-        settings = held.clock.settings
+        settings = held.surroundings.settings
         folder = folder_of(session.cwd, held.path)
         self.settings = await in_worker(partial(settings.for_folder, folder), abandon=True)
         model = self._model(session.leaf) if session.sizes.is_complete else self._early_model()

@@ -23,7 +23,7 @@ class ModelWindows:
     def __init__(self, held: HeldSession) -> None:
         # Weakly, so that a session which left memory is freed at once.
         self._weak = weakref.ref(held)
-        self._models = held.clock.models
+        self._models = held.surroundings.models
         self._looked_up: dict[ModelName, ModelFacts] = {}
         self._under_way: dict[ModelName, anyio.Event] = {}
 

@@ -167,7 +167,7 @@ async def _preview(
         size_now=await size_at(session, way.leaf),
         size_after=await size_at(session, way.row),
         returns_text=way.text,
-        outside=last_external if is_live(last_external, held.clock.now_iso()) else None,
+        outside=last_external if is_live(last_external, held.surroundings.now_iso()) else None,
         forecast=forecast,
     )
 

@@ -60,8 +60,10 @@ class OpenSession(SessionActs):
 
     nursery: Nursery
 
-    def __init__(self, handle: str, loaded: Loaded, flush: FlushRule, clock: Surroundings) -> None:
-        super().__init__(handle, loaded, flush, clock)
+    def __init__(
+        self, handle: str, loaded: Loaded, flush: FlushRule, surroundings: Surroundings
+    ) -> None:
+        super().__init__(handle, loaded, flush, surroundings)
         self._drafts = Drafts()
         self.automatic = AutomaticCompaction(self, self._drafts)
 
@@ -168,7 +170,7 @@ class OpenSession(SessionActs):
         leaf = self.leaf
         model = await self.ask(lambda session: model_at(session, session.row_of(leaf)))
         lend = lender(self.subscribers, REPAIR, self.handle, "")
-        return await self.clock.summarizers.choices(model, lend)
+        return await self.surroundings.summarizers.choices(model, lend)
 
     async def fork(
         self,
@@ -239,7 +241,7 @@ class OpenSession(SessionActs):
         if kind != "jsonl":
             await self.sized()
         end = self.leaf if entry is UNSET else entry
-        rev, now = self.rev, self.clock.now_iso()
+        rev, now = self.rev, self.surroundings.now_iso()
         is_wanted = True
 
         def make(session: Session) -> Exported:
@@ -251,7 +253,7 @@ class OpenSession(SessionActs):
                 return Exported(rev, text, None, len(text.encode("utf-8", "surrogatepass")))
             try:
                 blocks = in_blocks(pieces, lambda: is_wanted)
-                size = self.clock.other_files.write_new(path, blocks)
+                size = self.surroundings.other_files.write_new(path, blocks)
             except SessionFileExists as error:
                 raise FileExists(path) from error
             return Exported(rev, None, path, size)

@@ -79,16 +79,16 @@ class PlaceKeeper:
         if not held.has_unkept_place:
             return
         await held.claim_file()
-        session, log, clock = held.session, held.log, held.clock
+        session, log, surroundings = held.session, held.log, held.surroundings
         stood = session.file_place()
         if stood == session.leaf:
             held.has_unkept_place = False
             return
-        given = place_entry(clock.persist, session.leaf_id, session.id_of(stood))
-        entry_id = clock.new_id()
+        given = place_entry(surroundings.persist, session.leaf_id, session.id_of(stood))
+        entry_id = surroundings.new_id()
         while session.index.find(entry_id) is not None:
-            entry_id = clock.new_id()
-        entry = complete_entry(given, entry_id, given["parentId"], clock.now_iso())
+            entry_id = surroundings.new_id()
+        entry = complete_entry(given, entry_id, given["parentId"], surroundings.now_iso())
         line = encode_entry(entry)
         outcome = await in_worker(lambda: log.append([line], keep_time=True))
         if not outcome.written:
@@ -104,5 +104,5 @@ class PlaceKeeper:
         """Keep the place of a file of an old format beside it; only a client's write migrates."""
         path, place = held.path, held.leaf
         if path is not None:
-            await in_worker(lambda: held.clock.place_notes.keep(path, place))
+            await in_worker(lambda: held.surroundings.place_notes.keep(path, place))
         held.has_unkept_place = False

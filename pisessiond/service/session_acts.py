@@ -26,7 +26,7 @@ class SessionActs(SessionQueue):
 
     def draft(self) -> Draft:
         """The session as it is now, for asking what an act would be decided on."""
-        return Draft(self.session, self.clock.new_id, self.clock.now_iso())
+        return Draft(self.session, self.surroundings.new_id, self.surroundings.now_iso())
 
     def check_leaf(self, base_leaf: BaseLeaf) -> None:
         """Raises: LeafMoved: the leaf is not `base_leaf`, nor followed by metadata only."""
@@ -161,7 +161,9 @@ class SessionActs(SessionQueue):
                 has_file = self.path is not None and not self.is_unsaved
                 if has_file:
                     await self.claim_file()
-                    await in_worker(partial(self.clock.other_files.throw_away, self.path or ""))
+                    await in_worker(
+                        partial(self.surroundings.other_files.throw_away, self.path or "")
+                    )
                 else:
                     await in_worker(self.log.discard)
                 self.is_gone = True

@@ -92,8 +92,10 @@ def _is_move(act: Act, plan: Plan) -> bool:
 class SessionQueue(HeldSession):
     """One session's single writer."""
 
-    def __init__(self, handle: str, loaded: Loaded, flush: FlushRule, clock: Surroundings) -> None:
-        super().__init__(handle, loaded, clock)
+    def __init__(
+        self, handle: str, loaded: Loaded, flush: FlushRule, surroundings: Surroundings
+    ) -> None:
+        super().__init__(handle, loaded, surroundings)
         self.flush = flush
         self._acts: deque[Act] = deque()
         self._wake = anyio.Event()
@@ -204,7 +206,7 @@ class SessionQueue(HeldSession):
             raise
 
     async def _commit(self, batch: list[Act], tries: int = 3) -> None:
-        draft = Draft(self.session, self.clock.new_id, self.clock.now_iso())
+        draft = Draft(self.session, self.surroundings.new_id, self.surroundings.now_iso())
         accepted = self._decide(batch, draft)
         if not accepted:
             return

@@ -63,14 +63,14 @@ class Sessions:
         self,
         stores: Stores,
         places: Places,
-        clock: Surroundings,
+        surroundings: Surroundings,
         new_session_id: NewSessionId,
         flush: FlushRule,
         tasks: anyio.abc.TaskGroup,
     ) -> None:
         self._stores = stores
         self._places = places
-        self._clock = clock
+        self._surroundings = surroundings
         self._new_session_id = new_session_id
         self._flush = flush
         self._tasks = tasks
@@ -80,12 +80,12 @@ class Sessions:
         self._leaving: dict[str, anyio.Event] = {}
         """By path, those let go of that have not given their claim back yet."""
         self._finder = Finder(stores.jsonl, places)
-        self._list = SessionList(stores, places, clock, lambda: self.open_sessions)
-        self._budget = clock.memory_budget
+        self._list = SessionList(stores, places, surroundings, lambda: self.open_sessions)
+        self._budget = surroundings.memory_budget
         self._watching = (
             None
-            if clock.watches is None
-            else Watching(clock.watches, lambda: self.open_sessions, self._forget)
+            if surroundings.watches is None
+            else Watching(surroundings.watches, lambda: self.open_sessions, self._forget)
         )
 
     @property
@@ -115,7 +115,7 @@ class Sessions:
         if found.is_gone:
             self._forget(found)
             raise SessionNotFound(session)
-        found.last_used = self._clock.monotonic()
+        found.last_used = self._surroundings.monotonic()
         return found
 
     async def create(
@@ -183,7 +183,7 @@ class Sessions:
         return await self._open_path(real)
 
     async def _refreshed(self, opened: OpenSession) -> OpenSession:
-        opened.last_used = self._clock.monotonic()
+        opened.last_used = self._surroundings.monotonic()
         try:
             await opened.open_anew()
             await opened.look()
@@ -263,7 +263,7 @@ class Sessions:
         if session_id == "":
             session_id = self._new_session_id()
         source = Source(path, text, session_id, cwd)
-        now = self._clock.now_iso()
+        now = self._surroundings.now_iso()
         await self.bring_back()
 
         def copy() -> tuple[str, str]:
@@ -305,8 +305,10 @@ class Sessions:
 
     def _load(self, path: str) -> Loaded:
         log = self._stores.jsonl.open(path)
-        header = make_header(self._new_session_id(), self._clock.now_iso(), os.path.dirname(path))
-        loaded = load_or_begin(log, header, self._clock.settings)
+        header = make_header(
+            self._new_session_id(), self._surroundings.now_iso(), os.path.dirname(path)
+        )
+        loaded = load_or_begin(log, header, self._surroundings.settings)
         self._return_to_noted_place(loaded, path)
         return loaded
 
@@ -314,7 +316,7 @@ class Sessions:
         session = loaded.session
         if not session.needs_migration:
             return
-        place = self._clock.place_notes.find(path)
+        place = self._surroundings.place_notes.find(path)
         row = NONE if place is None else session.index.find(place)
         if place is not NO_NOTE and row is not None:
             session.leaf = row
@@ -346,7 +348,7 @@ class Sessions:
         store: Literal["jsonl", "memory"],
     ) -> OpenSession:
         session_id = session_id or self._new_session_id()
-        timestamp = self._clock.now_iso()
+        timestamp = self._surroundings.now_iso()
         header = make_header(session_id, timestamp, cwd, parent_session)
         path = None if store == "memory" else os.path.join(folder, file_name(session_id, timestamp))
 
@@ -354,7 +356,7 @@ class Sessions:
             chosen = self._stores.memory if path is None else self._stores.jsonl
             log = chosen.new(os.path.realpath(path) if path else None)
             self._fill(log, [encode_header(header), *lines])
-            return load(log, self._clock.settings)
+            return load(log, self._surroundings.settings)
 
         return self._hold(await in_worker(make))
 
@@ -370,7 +372,7 @@ class Sessions:
         session_id = loaded.session.id
         path = loaded.log.path
         handle = session_id if session_id not in self._by_handle else path or self._new_session_id()
-        opened = OpenSession(handle, loaded, self._flush, self._clock)
+        opened = OpenSession(handle, loaded, self._flush, self._surroundings)
         opened.nursery = self
         opened.on_file = self._sessions_changed
         self._by_handle[handle] = opened
@@ -388,7 +390,7 @@ class Sessions:
         Those not used for long go, and beyond the budget the others, least used first. Nothing is
         lost: they are read again when they are asked for.
         """
-        now = self._clock.monotonic()
+        now = self._surroundings.monotonic()
         idle = [s for s in self.open_sessions if s.is_idle and s is not keep]
         idle.sort(key=lambda s: s.last_used)
         excess = sum(s.weight for s in self.open_sessions) - self._budget
@@ -468,14 +470,14 @@ class Sessions:
 async def open_sessions(
     stores: Stores,
     places: Places,
-    clock: Surroundings,
+    surroundings: Surroundings,
     new_session_id: NewSessionId,
     flush: FlushRule,
 ) -> AsyncIterator[Sessions]:
     """The sessions of a daemon; leaving the context ends every session's queue."""
     try:
         async with anyio.create_task_group() as tasks:
-            sessions = Sessions(stores, places, clock, new_session_id, flush, tasks)
+            sessions = Sessions(stores, places, surroundings, new_session_id, flush, tasks)
             await sessions.bring_back()
             tasks.start_soon(sessions.keep_room)
             tasks.start_soon(sessions.watch)

@@ -42,7 +42,7 @@ class Wishes:
 async def read_settings(held: HeldSession) -> FolderSettings:
     """What the settings say for the session's folder, whether or not they mean something."""
     folder = folder_of(held.session.cwd, held.path)
-    return await in_worker(partial(held.clock.settings.for_folder, folder), abandon=True)
+    return await in_worker(partial(held.surroundings.settings.for_folder, folder), abandon=True)
 
 
 async def sound_settings(held: HeldSession) -> FolderSettings:
@@ -73,7 +73,7 @@ async def window_of(held: HeldSession, model: ModelName | None) -> int | None:
     """The context window of a model in tokens; None when it is unknown."""
     if model is None:
         return None
-    models = held.clock.models
+    models = held.surroundings.models
     facts = models.known(model)
     return (facts if facts is not None else await models.look_up(model)).window
 
@@ -100,7 +100,7 @@ async def choose_writer(
     origin = REPAIR if operation is None else operation.origin
     operation_id = "" if operation is None else operation.id
     lend = lender(held.subscribers, origin, held.handle, operation_id)
-    return await held.clock.summarizers.choose(name, model, lend)
+    return await held.surroundings.summarizers.choose(name, model, lend)
 
 
 async def write_all(

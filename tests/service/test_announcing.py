@@ -378,7 +378,9 @@ async def test_nobody_is_second_to_what_could_not_be_stored(house: House) -> Non
 async def claiming(folder: Path, label: str) -> AsyncIterator[House]:
     """A service that shares its state folder with others."""
     hand = HandClock()
-    hand.clock = replace(hand.clock, claims=FolderClaims(str(folder / "claims"), label))
+    hand.surroundings = replace(
+        hand.surroundings, claims=FolderClaims(str(folder / "claims"), label)
+    )
     async with service(folder, hand=hand) as house:
         yield house
 
@@ -553,7 +555,7 @@ async def wound(
         now += seconds
 
     hand = HandClock()
-    hand.clock = replace(hand.clock, monotonic=lambda: now)
+    hand.surroundings = replace(hand.surroundings, monotonic=lambda: now)
     async with service(tmp_path, hand=hand) as house:
         yield house, wind
 

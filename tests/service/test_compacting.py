@@ -454,7 +454,7 @@ async def test_another_daemon_that_holds_the_file_is_found_before(
             raise Claimed("4711")
 
     session = await office.opened(*TALK)
-    session.clock = replace(session.clock, claims=Taken())
+    session.surroundings = replace(session.surroundings, claims=Taken())
     await refused(session, ReadOnly)
     assert desk.writer.tasks == []
 

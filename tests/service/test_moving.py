@@ -55,7 +55,7 @@ class Bin(SystemOtherFiles):
 @asynccontextmanager
 async def _house(folder: Path) -> AsyncIterator[House]:
     hand, files = HandClock(), FaultyFiles()
-    hand.clock = replace(hand.clock, other_files=Bin(folder / "bin", files))
+    hand.surroundings = replace(hand.surroundings, other_files=Bin(folder / "bin", files))
     async with service(folder, hand=hand, files=files) as house:
         yield house
 
@@ -67,7 +67,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
 
 
 def bin_of(house: House) -> Bin:
-    found = house.hand.clock.other_files
+    found = house.hand.surroundings.other_files
     assert isinstance(found, Bin)
     return found
 
@@ -315,8 +315,8 @@ async def test_a_session_that_another_process_writes_to_stays(house: House) -> N
 
 async def test_a_move_that_was_not_kept_writes_no_file_again(tmp_path: Path) -> None:
     hand = HandClock()
-    hand.clock = replace(
-        hand.clock, persist="anchor", other_files=Bin(tmp_path / "bin", FaultyFiles())
+    hand.surroundings = replace(
+        hand.surroundings, persist="anchor", other_files=Bin(tmp_path / "bin", FaultyFiles())
     )
     async with service(tmp_path, hand=hand) as house:
         session = await house.opened(*TALK)

@@ -32,7 +32,7 @@ TALK = [user("one", "u1"), answer("two", "a1", "u1"), user("three", "u2", "a1")]
 def keeping(folder: Path, persist: Any = "anchor") -> HandClock:
     hand = HandClock()
     notes = FolderPlaceNotes(str(folder / "places"))
-    hand.clock = replace(hand.clock, persist=persist, place_notes=notes)
+    hand.surroundings = replace(hand.surroundings, persist=persist, place_notes=notes)
     return hand
 
 

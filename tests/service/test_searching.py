@@ -224,7 +224,7 @@ async def kept_service(folder: Path, catalogue: Path) -> AsyncIterator[House]:
     stores = Stores(JsonlStore(), MemoryStore(), kept, FolderGlances(), TextIndex(kept))
     places = Places(str(folder / "agent"), str(folder), {}, read_text)
     async with open_sessions(
-        stores, places, hand.clock, hand.new_session_id, "first-assistant"
+        stores, places, hand.surroundings, hand.new_session_id, "first-assistant"
     ) as sessions:
         yield House(sessions, folder, hand, FaultyFiles())
 

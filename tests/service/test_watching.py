@@ -89,7 +89,7 @@ async def house(
 ) -> AsyncIterator[House]:
     monkeypatch.setattr(watching, "SLOW_SECONDS", 3600.0)
     hand = HandClock()
-    hand.clock = replace(hand.clock, watches=watches)
+    hand.surroundings = replace(hand.surroundings, watches=watches)
     async with service(tmp_path, hand=hand) as house:
         yield house
 

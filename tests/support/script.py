@@ -154,7 +154,7 @@ class Script:
 async def script(folder: Path, files: FaultyFiles | None = None) -> AsyncIterator[Script]:
     """A service that keeps moves, and the script for it."""
     hand = HandClock()
-    hand.clock = dataclasses.replace(hand.clock, persist="anchor")
+    hand.surroundings = dataclasses.replace(hand.surroundings, persist="anchor")
     async with service(folder, hand=hand, files=files) as house:
         yield Script(house)
 

@@ -40,7 +40,9 @@ class HandClock:
         self._ids = count(1)
         self._epochs = count(1)
         self._sessions = count(1)
-        self.clock = Surroundings(self.now_iso, self.new_id, lambda: f"epoch-{next(self._epochs)}")
+        self.surroundings = Surroundings(
+            self.now_iso, self.new_id, lambda: f"epoch-{next(self._epochs)}"
+        )
 
     def now_iso(self) -> str:
         return iso_from_ms(self.ms)
@@ -240,7 +242,7 @@ async def service(
     stores = Stores(JsonlStore(files), MemoryStore(), catalogue, FolderGlances(), texts)
     with anyio.fail_after(60):
         async with open_sessions(
-            stores, places, hand.clock, hand.new_session_id, flush
+            stores, places, hand.surroundings, hand.new_session_id, flush
         ) as sessions:
             yield House(sessions, folder, hand, files, flush, environment)
 

@@ -192,8 +192,8 @@ class Desk:
         self.folder = OneFolder()
         self.models = OneWindow()
         self.hand = HandClock()
-        self.hand.clock = replace(
-            self.hand.clock,
+        self.hand.surroundings = replace(
+            self.hand.surroundings,
             summarizers=self.summarizers,
             settings=self.folder,
             models=self.models,

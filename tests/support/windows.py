@@ -59,6 +59,6 @@ async def windows(folder: Path) -> AsyncIterator[Windows]:
     """A service that knows `demo/one` with a window of 1,000 tokens."""
     models = HandModels({"demo/one": ModelFacts(1_000), "demo/two": ModelFacts(50_000)})
     settings, hand = HandSettings(), HandClock()
-    hand.clock = replace(hand.clock, models=models, settings=settings)
+    hand.surroundings = replace(hand.surroundings, models=models, settings=settings)
     async with service(folder, hand=hand) as house:
         yield Windows(house, models, settings)
