@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from pisessiond.service.types import EntryId
 
@@ -55,11 +56,22 @@ class LeafMoved(ServiceError):
         self.rev = rev
 
 
+_DOING: Final[dict[str, str]] = {
+    "compact": "compacts it",
+    "summarise": "has a branch summarised",
+    "fork": "forks it",
+    "navigate": "moves its leaf",
+    "delete": "deletes it",
+}
+"""What people call who runs an operation."""
+
+
 class Busy(ServiceError):
     """Another operation holds the session."""
 
     def __init__(self, operation: str, client: str) -> None:
-        super().__init__(f"The session is busy: {client} runs {operation}; wait or cancel it.")
+        doing = _DOING.get(operation, operation)
+        super().__init__(f"The session is busy: {client} {doing}; wait or cancel it.")
         self.operation = operation
         self.client = client
 

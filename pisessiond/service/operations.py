@@ -31,7 +31,12 @@ REPORT_SECONDS: Final = 0.1
 """How often it is told at most that more of a summary has come."""
 
 _HOLDS_THE_LEAF: Final = frozenset({"compact", "summarise", "navigate"})
-_WORDS: Final[dict[str, str]] = {"compact": "compaction", "summarise": "summary"}
+_WORDS: Final[dict[str, str]] = {
+    "compact": "compaction",
+    "summarise": "summary",
+    "navigate": "move",
+    "delete": "deletion",
+}
 """What people call an operation, where its name is no noun."""
 
 _OURSELVES: Final = "pisessiond"

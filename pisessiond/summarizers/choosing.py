@@ -297,8 +297,8 @@ def _unknown(name: str) -> NotUsable:
 def _not_there(program: Sequence[str]) -> NotUsable:
     title = clean_line(Path(program[0]).name, 80)
     return NotUsable(
-        f"The program {title} is not there or not on the daemon's PATH; install it, or correct "
-        "`program` in config.toml."
+        f"The program {title} is not there, not on the daemon's PATH or may not be run; install "
+        "it, or correct `program` in config.toml."
     )
 
 

@@ -193,7 +193,7 @@ def _transient_reason(error: ErrorText, status: int | None) -> FailureReason:
 
 def _sentence(asked: Asked, reason: FailureReason, error: ErrorText, status: int | None) -> str:
     who, quoted = asked.who, asked.quote(error.message)
-    code = f" with {status}" if status is not None else ""
+    code = f" with status {status}" if status is not None else ""
     if reason == "overflow":
         return (
             f"The text to summarise is more than {who} takes{quoted}. "
@@ -216,7 +216,9 @@ def _sentence(asked: Asked, reason: FailureReason, error: ErrorText, status: int
             f"{who} knows no such model or address{quoted}. "
             "Look at the model's name and at the base URL."
         )
-    return f"{who} answered with an error{code}{quoted}. Look at the model's settings."
+    if _is_transient(error, status, "error"):
+        return f"{who} failed{code}{quoted}. Try again later, or name another summarizer."
+    return f"{who} refused the request{code}{quoted}. Look at the model's settings."
 
 
 def _auth_sentence(asked: Asked, status: int | None) -> str:

@@ -113,7 +113,7 @@ class HttpSummarizer:
         )
 
     def _checked(self, asked: Asked, answer: Answer) -> Written:
-        failure = _unusable(asked, answer, self.facts.window)
+        failure = _unusable(asked, answer, self.facts)
         if failure is not None:
             raise failure
         return Written(answer.text, self._usage(answer), self.model)
@@ -158,7 +158,7 @@ class _Teller:
             self(0)
 
 
-def _unusable(asked: Asked, answer: Answer, window: int | None) -> Failure | None:
+def _unusable(asked: Asked, answer: Answer, facts: ModelFacts) -> Failure | None:
     """Why an answer is no summary; None when it is one."""
     who, stop = asked.who, answer.stop
     another = "Name another summarizer, or give the summary."
@@ -172,15 +172,21 @@ def _unusable(asked: Asked, answer: Answer, window: int | None) -> Failure | Non
         reason, sentence = "refusal", f"{who} declined to write the summary. {another}"
     elif stop == "overflow" or (
         # A window that is full of input is told as a limit of length by some (pi 1.6.0, overflow).
-        stop == "length" and said_nothing and window is not None and taken_in >= window * 0.99
+        stop == "length"
+        and said_nothing
+        and facts.window is not None
+        and taken_in >= facts.window * 0.99
     ):
         reason = "overflow"
         sentence = f"The text to summarise is more than {who} takes. Name one with a larger window."
     elif stop == "length":
         reason = "length"
+        most = facts.max_output
+        by_itself = most is not None and asked.max_tokens >= most
+        raised = "" if by_itself else "Raise `reserveTokens` in pi's settings, or name"
         sentence = (
             f"{who} was cut at {asked.max_tokens} tokens, so the summary is not whole. "
-            "Raise compaction.reserveTokens, or name another summarizer."
+            f"{raised or 'It may write no more; name'} another summarizer."
         )
     elif stop != "whole":
         reason = "error"

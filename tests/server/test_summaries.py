@@ -24,6 +24,7 @@ MOVE = {"session": "s", "target": None}
     ("method", "params", "path"),
     [
         ("session/navigate", {"summary": ""}, "summary"),
+        ("session/navigate", {"summary": " \n"}, "summary"),
         ("session/navigate", {"customInstructions": "x"}, "customInstructions"),
         ("session/navigate", {"replaceInstructions": True}, "replaceInstructions"),
         ("session/navigate", {"summarizer": "x"}, "summarizer"),
@@ -38,6 +39,7 @@ MOVE = {"session": "s", "target": None}
             "replaceInstructions",
         ),
         ("session/compact", {"summary": ""}, "summary"),
+        ("session/compact", {"summary": " \n"}, "summary"),
         ("session/compact", {"summary": "x", "customInstructions": "y"}, "customInstructions"),
         ("session/compact", {"summary": "x", "summarizer": "y"}, "summarizer"),
         ("session/compact", {"summary": "x", "dryRun": "summary"}, "dryRun"),

@@ -200,7 +200,7 @@ async def test_it_is_ended_like_any_other(talk: OpenSession, desk: Desk) -> None
     gate = desk.writer.gate = Gate()
     await talk.append([answer("three")], origin=ME)
     await gate.arrived()
-    with pytest.raises(Exception, match="pisessiond runs compact"):
+    with pytest.raises(Exception, match="pisessiond compacts it"):
         await talk.compact(origin=ME)
     assert await talk.cancel_operation(None, by="nvim") is not None
     await settled(talk)

@@ -357,6 +357,10 @@ async def test_an_answer_that_is_no_summary_says_why(reason: str, api: Api, repl
 async def test_a_limit_of_length_names_the_limit() -> None:
     async with desk("openai-completions", OpenAICompletion(["x"], "length").reply()) as one:
         assert "1000 tokens" in str(await one.failure())
+        assert "reserveTokens" in str(await one.failure())
+        one.facts = ModelFacts(max_output=500)
+        assert "500 tokens" in (sentence := str(await one.failure()))
+        assert "reserveTokens" not in sentence
 
 
 async def test_a_full_window_that_is_told_as_length_is_an_overflow() -> None:

@@ -226,6 +226,13 @@ async def test_a_refused_key_is_named_by_its_source_alone() -> None:
     assert "sk-" not in sentence
 
 
+async def test_what_may_pass_is_told_as_such_and_what_will_not_points_at_the_settings() -> None:
+    async with desk(A, fails(500, "api_error", "boom")) as one:
+        assert "failed with status 500: “boom”. Try again later" in str(await one.failure())
+    async with desk(A, fails(400, "invalid_request_error", "no such field")) as one:
+        assert "Look at the model's settings." in str(await one.failure())
+
+
 async def test_a_missing_key_is_told_as_missing() -> None:
     async with desk(A, fails(401, "authentication_error", "x-api-key header is required")) as one:
         one.more = {"key": None}

@@ -46,7 +46,7 @@ def _base_leaf(params: LeafMutationParams) -> EntryId | msgspec.UnsetType | None
 def _check_summary(summary: str | None) -> None:
     # Not a constraint of the model: those make pydantic refuse half a surrogate pair, which a
     # text cut by a JavaScript client may end with.
-    if summary == "":
+    if summary is not None and not summary.strip():
         raise invalid_params("summary", "it is empty")
 
 
