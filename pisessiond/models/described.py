@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pisessiond.models.base import ModelFacts, ModelName
-from pisessiond.models.endpoints import Endpoint, NotUsable
+from pisessiond.models.endpoints import Endpoint, NotUsable, shown_address
 from pisessiond.models.keys import KeySource, NoKey, Stored
 from pisessiond.models.pi_models import PiModels
 from pisessiond.models.providers import PROVIDERS
@@ -53,6 +53,6 @@ def describe_model(
     return {
         **told,
         "api": found.api,
-        "baseUrl": found.base_url,
+        "baseUrl": shown_address(found.base_url),
         "key": "none is needed" if found.key is None else f"set, from {found.key.source}",
     }

@@ -6,6 +6,7 @@ and never from a request.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
@@ -35,6 +36,11 @@ class Secret:
 
     def __repr__(self) -> str:
         return f"Secret(from {self.source})"
+
+
+def shown_address(address: str) -> str:
+    """An address as people may see it: without what may hold a password or a key."""
+    return re.sub(r"\?.*", "?…", re.sub(r"(?<=//)[^/@]*@", "…@", address), flags=re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

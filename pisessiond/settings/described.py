@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,6 +19,7 @@ from pisessiond.core.pi_settings import (
     spell,
 )
 from pisessiond.core.setting_layers import Layer, Merged, Path
+from pisessiond.models.endpoints import shown_address
 from pisessiond.settings.config import NEEDS_RESTART, Config
 
 DEFAULT: Final = "default"
@@ -66,12 +66,7 @@ def _fit(key: str, value: Any) -> Any:
         # Arguments may hold what nobody else should see on a screen.
         program, *arguments = value
         return f"{program} and {len(arguments)} arguments" if arguments else program
-    return without_password(value) if key in ("proxy", "base_url") and value else value
-
-
-def without_password(address: str) -> str:
-    """An address without what stands before its `@`."""
-    return re.sub(r"(?<=//)[^/@]*@", "…@", address)
+    return shown_address(value) if key in ("proxy", "base_url") and value else value
 
 
 def pi_rows(layers: Sequence[Layer | BadSetting], model: str | None) -> Iterator[Row]:
@@ -114,7 +109,7 @@ def _proxy_row(users: Merged) -> Row:
     row = _value(users, ("httpProxy",), None)
     if not isinstance(row.value, str):
         return row
-    return Row(row.key, without_password(row.value), row.source)
+    return Row(row.key, shown_address(row.value), row.source)
 
 
 def _value(merged: Merged, path: Path, default: Any) -> Row:

@@ -20,7 +20,7 @@ from pisessiond.core.summary_task import SummaryTask
 from pisessiond.models.base import UNKNOWN, ModelFacts, ModelName
 from pisessiond.summarizers.base import Received, SummaryFailed, Written
 from pisessiond.summarizers.process import Ended, Program, run_program
-from pisessiond.summarizers.quoting import quote
+from pisessiond.summarizers.quoting import quote, secrets_of
 
 OUTPUT_LIMIT: Final = 1 << 20
 """Bytes that a program may write; no summary is that long."""
@@ -63,13 +63,14 @@ class CommandSummarizer:
         output = _Output(received)
         ended = await run_program(self._program, text, output.take)
         if ended.code != 0:
-            raise self._program.failed(_failure(self._program.title, ended, text.decode()))
+            raise self._program.failed(_failure(self._program, ended, text.decode()))
         summary = trim(output.text())
         if not summary:
             raise SummaryFailed(
                 self.name,
                 "empty",
-                f"{self._program.title} ended without writing a summary to its standard output.",
+                f"{self._program.title} ended without writing a summary to its standard output. "
+                "Try it by hand, or name another summarizer.",
             )
         return Written(summary)
 
@@ -94,8 +95,10 @@ class _Output:
         return "".join(self._pieces) + self._decoder.decode(b"", final=True)
 
 
-def _failure(title: str, ended: Ended, prompt: str) -> str:
+def _failure(program: Program, ended: Ended, prompt: str) -> str:
     code = ended.code or 0
     how = f"was ended by signal {-code}" if code < 0 else f"failed with exit code {code}"
-    said = quote(ended.complaints[-1] if ended.complaints else "", secrets=(), private=(prompt,))
-    return f"{title} {how}{f': {said}' if said else ''}."
+    last = ended.complaints[-1] if ended.complaints else ""
+    said = quote(last, secrets=secrets_of(program.environment), private=(prompt,))
+    told = f": {said}" if said else ""
+    return f"{program.title} {how}{told}. Try it by hand, or name another summarizer."

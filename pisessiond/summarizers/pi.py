@@ -23,7 +23,7 @@ from pisessiond.summarizers.base import FailureReason, Received, SummaryFailed, 
 from pisessiond.summarizers.http_failures import reason_of
 from pisessiond.summarizers.pi_events import Message, PiEvents
 from pisessiond.summarizers.process import Ended, Program, run_program
-from pisessiond.summarizers.quoting import quote
+from pisessiond.summarizers.quoting import quote, secrets_of
 
 # `--append-system-prompt ""` keeps out what the user adds to pi's own prompt (APPEND_SYSTEM.md).
 _SWITCHES: Final = (
@@ -37,6 +37,7 @@ _REPEATS: Final = 16
 
 _STATUS: Final = re.compile(r"\b([45]\d\d)\b")
 _REFUSED: Final = frozenset({"content_filter", "refusal", "sensitive"})
+_FAULT: Final = re.compile(r"\w*Error\b")
 _NO_LOGIN: Final = re.compile(r"api key|/login|credential", re.IGNORECASE)
 
 
@@ -111,8 +112,10 @@ class PiSummarizer:
     def _no_answer(self, program: Program, ended: Ended, prompt: Prompt) -> SummaryFailed:
         """From what stands on standard error: first what is wrong, then where to read more."""
         told = [line for line in ended.complaints if not line.startswith("Warning")]
-        said = _quoted(told[0] if told else "", prompt)
-        if told and _NO_LOGIN.search(told[0]):
+        # Node shows the place of a fault before it names it.
+        first = next((line for line in told if _FAULT.match(line)), told[0] if told else "")
+        said = self._quoted(first, prompt)
+        if _NO_LOGIN.search(first):
             return self._failed("auth", f"pi has no key or login for it{said}. Log in with pi.")
         how = "ended" if not ended.code else f"failed with exit code {ended.code}"
         return program.failed(
@@ -141,9 +144,14 @@ class PiSummarizer:
         if answer.raw_stop_reason in _REFUSED or any(word in message for word in _REFUSED):
             reason = "refusal"
         # Which key was refused is not known here, so that it could not be cut out of the quotation.
-        said = "" if reason == "auth" else _quoted(message, prompt)
+        said = "" if reason == "auth" else self._quoted(message, prompt)
         step = _NEXT.get(reason, _TRY_AGAIN)
         return self._failed(reason, f"pi got no summary from the model{said}. {step}")
+
+    def _quoted(self, message: str, prompt: Prompt) -> str:
+        secrets = secrets_of(self._environment)
+        quoted = quote(message, secrets=secrets, private=(prompt.user, prompt.system))
+        return f": {quoted}" if quoted else ""
 
     def _failed(self, reason: FailureReason, sentence: str) -> SummaryFailed:
         return SummaryFailed(self.name, reason, sentence)
@@ -156,11 +164,6 @@ _NEXT: Final[dict[FailureReason, str]] = {
     "refusal": "Name another summarizer, or give the summary.",
 }
 _TRY_AGAIN: Final = "Try again later, or name another summarizer."
-
-
-def _quoted(message: str, prompt: Prompt) -> str:
-    quoted = quote(message, secrets=(), private=(prompt.user, prompt.system))
-    return f": {quoted}" if quoted else ""
 
 
 def _model_of(answer: Message) -> ModelName | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,6 +19,17 @@ _ECHO: Final = 24
 
 _MOST_READ: Final = 4000
 """So many characters of a message are looked at for what it is about."""
+
+
+_KEY_LIKE: Final = re.compile(
+    r"\b(?:sk|pk|rk|gsk|csk|xai|nvapi|pplx|hf|gh[opsu]|github_pat)[-_][\w.*/+=-]{8,}"
+    r"|\bAIza[\w-]{20,}"
+    r"|(?<=bearer )[\w.*/+=~-]{8,}",
+    re.IGNORECASE,
+)
+"""What looks like a key. Programs and pi may quote keys of which nothing is known here."""
+
+_SECRET_NAME: Final = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +89,24 @@ def _as_number(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def secrets_of(environment: Mapping[str, str]) -> list[str]:
+    """The values of variables that hold keys, by their names."""
+    return [text for name, text in environment.items() if _SECRET_NAME.search(name)]
+
+
 def quote(message: str, *, secrets: Iterable[str], private: Iterable[str]) -> str:
     """The message as it may be shown, in quotation marks; empty when nothing may.
 
     Args:
         message: the provider's words.
-        secrets: keys and what may hold some; cut out wherever they stand.
+        secrets: keys and what may hold some; cut out wherever they stand, as is what looks like
+            a key.
         private: the prompt; a message that repeats a piece of it is not shown at all.
     """
     for secret in secrets:
         if len(secret) >= _SHORTEST_SECRET:
             message = message.replace(secret, "…")
-    message = message[: 2 * MAX_QUOTE]
+    message = _KEY_LIKE.sub("…", message)[: 2 * MAX_QUOTE]
     line = " ".join("".join(c if c.isprintable() else " " for c in message).split())
     # An echo may have kept its line ends.
     pieces = _pieces(message) | _pieces(line)

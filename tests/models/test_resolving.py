@@ -9,7 +9,7 @@ import pytest
 
 from pisessiond.models.base import ModelName, Price
 from pisessiond.models.config_values import Commands, Unresolved
-from pisessiond.models.endpoints import Endpoint, NotUsable, Secret, Wanted
+from pisessiond.models.endpoints import Endpoint, NotUsable, Secret, Wanted, shown_address
 from pisessiond.models.keys import NoKey, read_auth
 from pisessiond.models.pi_models import read_pi_models
 from pisessiond.models.resolving import FileEndpoints
@@ -326,3 +326,9 @@ async def test_a_cancelled_question_does_not_wait_for_the_command(agent: Agent) 
     with anyio.move_on_after(0.1):
         await agent.endpoints().resolve(ModelName("x", "m"))
     assert anyio.current_time() - begun < 0.5
+
+
+def test_an_address_is_shown_without_what_may_be_a_key() -> None:
+    assert shown_address("https://me:hunter2@host:1/v1") == "https://…@host:1/v1"
+    assert shown_address("https://host/v1?key=sk-1\n#x") == "https://host/v1?…"
+    assert shown_address("http://[::1]:8080/v1") == "http://[::1]:8080/v1"

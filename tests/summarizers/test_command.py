@@ -139,6 +139,14 @@ async def test_the_last_complaint_stands_in_the_failure() -> None:
     await check_fails(script, "program", "failed with exit code 3: “No quota left”.")
 
 
+async def test_a_key_in_a_complaint_is_cut_out() -> None:
+    said = "f'refused: {os.environ[\"MY_TOKEN\"]} Bearer abcdefgh12 sk-1234abcd5'"
+    script = f"import os, sys; sys.exit({said})"
+    with pytest.raises(SummaryFailed) as failed:
+        await write(python(script, MY_TOKEN="of-no-known-form"))
+    assert "“refused: … Bearer … …”" in str(failed.value)
+
+
 async def test_a_failure_without_a_word_says_how_it_ended() -> None:
     await check_fails("import sys; sys.exit(1)", "program", "failed with exit code 1.")
     await check_fails("import os; os.kill(os.getpid(), 9)", "program", "ended by signal 9.")

@@ -1,6 +1,7 @@
 """Summaries by real pi 1.6.0 with a model server on loopback: what comes back, what fails."""
 
 import json
+import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -213,6 +214,15 @@ async def test_a_provider_that_pi_does_not_know_says_so(tmp_path: Path) -> None:
             await made.write(model=ModelName("nobody", "m"))
         assert failed.value.reason == "program"
         assert made.server.requests == []
+
+
+async def test_a_pi_that_cannot_start_is_quoted_where_it_names_the_fault(tmp_path: Path) -> None:
+    # As Node says it, which is too old for pi.
+    said = "file:///pi/cli.js:2\\nimport { a } from 'b';\\nSyntaxError: no such export\\n    at c"
+    program = [sys.executable, "-S", "-c", f'raise SystemExit("{said}")']
+    made = PiSummarizer("pi", MODEL, agent_dir=tmp_path, program=program, seconds=20)
+    with pytest.raises(SummaryFailed, match="answer: “SyntaxError: no such export”"):
+        await made.write(TASK, lambda _units: None)
 
 
 @pytest.mark.slow
