@@ -157,7 +157,7 @@ class InterleavingMachine(RuleBasedStateMachine):
     def move(self, data: st.DataObject) -> None:
         target = data.draw(st.sampled_from([one["id"] for one in self.entries]))
         if self.pending is not None:
-            with pytest.raises(Busy, match="editor runs"):
+            with pytest.raises(Busy, match="is busy: editor "):
                 self.run(self.session.navigate(target, exact=True, origin=OTHER))
             return
         done = self.run(self.session.navigate(target, exact=True, origin=OTHER))
