@@ -14,7 +14,7 @@ from pisessiond.cli.output import Output
 if TYPE_CHECKING:
     from pisessiond.client.blocking import BlockingClient
     from pisessiond.client.blocking_session import BlockingSession
-    from pisessiond.client.session import Filter
+    from pisessiond.client.questions import Filter
 
 P = ParamSpec("P")
 

@@ -12,7 +12,7 @@ from pisessiond.client.row_mirror import RowMirror
 
 if TYPE_CHECKING:
     from pisessiond.client.blocking_session import BlockingSession
-    from pisessiond.client.session import Filter
+    from pisessiond.client.questions import Filter
 
 ALL: Final = "all"
 NONE: Final = "none"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pisessiond.cli.row_view import RowView
     from pisessiond.client.blocking import BlockingClient
     from pisessiond.client.blocking_session import BlockingSession
-    from pisessiond.client.session import Filter
+    from pisessiond.client.questions import Filter
     from pisessiond.client.update import Update
 
 FILTERS = ["default", "no-tools", "user-only", "labeled-only", "all"]

@@ -26,7 +26,8 @@ from pisessiond.client.errors import ConnectionLost, RpcFailure
 from pisessiond.client.inbox import EVERYTHING_ELSE, Notification
 from pisessiond.client.lasting import LastingConnection
 from pisessiond.client.params import UNSET, Unset, to_wire
-from pisessiond.client.session import Filter, Session
+from pisessiond.client.questions import Filter
+from pisessiond.client.session import Session
 from pisessiond.protocol.build import current_build, is_older
 
 PROTOCOL_VERSIONS = [1]

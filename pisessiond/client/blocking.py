@@ -22,7 +22,8 @@ from pisessiond.client.address import agent_folder
 from pisessiond.client.answering import BlockingHandlers
 from pisessiond.client.blocking_connection import BlockingConnection
 from pisessiond.client.blocking_lasting import BlockingLastingConnection
-from pisessiond.client.blocking_session import BlockingSession, Filter
+from pisessiond.client.blocking_questions import Filter
+from pisessiond.client.blocking_session import BlockingSession
 from pisessiond.client.entries import NewId, new_entry_id
 from pisessiond.client.errors import ConnectionLost, RpcFailure
 from pisessiond.client.inbox import EVERYTHING_ELSE, Notification

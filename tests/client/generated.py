@@ -1,7 +1,8 @@
 """Remakes what is made by rule in the client: `python -m tests.client.generated`.
 
-`answers.py` comes from the protocol's models, `blocking.py` and `blocking_session.py` from the
-asyncio modules, word by word. A test compares all three with what this gives.
+`answers.py` comes from the protocol's models, `blocking.py`, `blocking_session.py` and
+`blocking_questions.py` from the asyncio modules, word by word. A test compares all of them with
+what this gives.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ _WORDS = {
     r"pisessiond\.client\.session\b": "pisessiond.client.blocking_session",
     r"pisessiond\.client\.connection\b": "pisessiond.client.blocking_connection",
     r"pisessiond\.client\.lasting\b": "pisessiond.client.blocking_lasting",
+    r"pisessiond\.client\.questions\b": "pisessiond.client.blocking_questions",
+    r"\bSessionQuestions\b": "BlockingSessionQuestions",
     r"\bLastingConnection\b": "BlockingLastingConnection",
     r"\bConnection\b": "BlockingConnection",
     r"\bSession\b": "BlockingSession",
@@ -150,6 +153,7 @@ def made() -> dict[Path, str]:
         CLIENT / "answers.py": _formatted(answers()),
         CLIENT / "blocking.py": _formatted(blocking("aio")),
         CLIENT / "blocking_session.py": _formatted(blocking("session")),
+        CLIENT / "blocking_questions.py": _formatted(blocking("questions")),
     }
 
 

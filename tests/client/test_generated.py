@@ -85,7 +85,8 @@ def test_a_typed_method_takes_the_parameters_of_the_table(name: str) -> None:
 
 def test_a_typed_method_says_the_answer_of_the_table() -> None:
     # The type stands beside the method's name: `self._call(answers.Done, "session/label", …)`.
-    text = (CLIENT / "session.py").read_text("utf-8")
+    modules = (CLIENT / "session.py", CLIENT / "questions.py")
+    text = "".join(module.read_text("utf-8") for module in modules)
     calls = re.findall(r'self\._call\(\s*(?:answers\.)?(\w+),\s*"([\w/]+)"', text)
     said = {method: answer for answer, method in calls}
     said.pop("session/contextSize")  # one answer of two
