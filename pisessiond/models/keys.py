@@ -119,23 +119,33 @@ def find_key(
     entry = stored.get(provider)
     if isinstance(entry, SignedIn):
         return _signed_in(provider)
-    if entry is not None and entry.key and _can_be_filled_in(entry, environment):
-        return KeySource(entry.key, AUTH_FILE, entry.environment)
+    if entry is not None and entry.key:
+        missing = _missing(entry.key, entry.environment, environment)
+        if missing is None:
+            return KeySource(entry.key, AUTH_FILE, entry.environment)
+        # pi goes on to the environment, too.
+        other = _from_environment(provider, environment)
+        return _not_set(AUTH_FILE, provider, missing) if isinstance(other, NoKey) else other
     if entry is None and configured is not None:
-        names = names_in(configured)
-        missing = next((name for name in names if not environment.get(name)), None)
+        missing = _missing(configured, environment)
         if missing is not None:
-            return NoKey(
-                f"models.json takes the key of {provider} from {missing}, which is not set for the "
-                "daemon; set it and restart the daemon."
-            )
+            return _not_set(MODELS_FILE, provider, missing)
+        names = names_in(configured)
         return KeySource(configured, names[0] if len(names) == 1 else MODELS_FILE)
     return _from_environment(provider, environment)
 
 
-def _can_be_filled_in(entry: StoredKey, environment: Mapping[str, str]) -> bool:
-    """Whether what a stored key stands for is set; pi goes on to the environment else."""
-    return all(entry.environment.get(n) or environment.get(n) for n in names_in(entry.key))
+def _missing(text: str, *environments: Mapping[str, str]) -> str | None:
+    """The first variable a key is taken from that is set in none of these; None: there is none."""
+    unset = (n for n in names_in(text) if not any(one.get(n) for one in environments))
+    return next(unset, None)
+
+
+def _not_set(file: str, provider: str, variable: str) -> NoKey:
+    return NoKey(
+        f"{file} takes the key of {provider} from {variable}, which is not set for the daemon; set "
+        "it and restart the daemon."
+    )
 
 
 def _from_environment(provider: str, environment: Mapping[str, str]) -> KeySource | NoKey:

@@ -154,6 +154,13 @@ def test_a_sign_in_stays_pi_s_even_beside_a_variable(agent: Agent) -> None:
     assert source.is_signed_in
 
 
+def test_a_variable_that_auth_json_names_and_nobody_set_is_named(agent: Agent) -> None:
+    agent.auth(openai={"type": "api_key", "key": "$WORK_KEY"})
+    said = reason(agent.endpoints().resolve_now(ModelName("openai", "m")))
+    assert said.startswith("auth.json takes the key of openai from WORK_KEY, which is not set")
+    assert found(agent.endpoints(OPENAI_API_KEY="k").resolve_now(ModelName("openai", "m"))).key
+
+
 def test_an_api_that_is_not_spoken_is_named(agent: Agent) -> None:
     agent.models(x={"baseUrl": "http://h", "api": "openai-responses", "apiKey": "k"})
     said = reason(agent.endpoints().resolve_now(ModelName("x", "m")))
