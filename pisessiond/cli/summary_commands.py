@@ -120,6 +120,9 @@ def _check_ways(
         raise click.UsageError("--input goes with --dry-run")
     if yes and not review:
         raise click.UsageError("--yes goes with --review")
+    if review and not _has_editor():
+        # Before a model is paid for: the usual editors wait for ever where nobody types.
+        raise click.UsageError("--review needs a terminal, or an editor in $VISUAL or $EDITOR")
 
 
 def _say_dry_run(
@@ -215,6 +218,10 @@ def _edit(path: str) -> tuple[str, bool]:
         text = file.read().strip()
     # Some editors write a new file and rename it.
     return text, (before.st_ino, before.st_mtime_ns) != (after.st_ino, after.st_mtime_ns)
+
+
+def _has_editor() -> bool:
+    return sys.stdin.isatty() or any(os.environ.get(name) for name in ("VISUAL", "EDITOR"))
 
 
 def _confirm() -> bool:

@@ -280,6 +280,17 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_a_review_without_a_terminal_or_an_editor_asks_no_model(
+    command: Run, reviewed: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    result = command("compact", "s1", "--review")
+    assert result.exit_code == 2
+    assert "$EDITOR" in result.stderr
+    assert reviewed.params("session/compact") == []
+
+
 def test_a_changed_summary_is_stored_with_its_draft(
     command: Run, reviewed: Script, scratch: Path
 ) -> None:
