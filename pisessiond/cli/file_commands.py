@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pisessiond.cli.long_act import Doing
 from pisessiond.cli.output import REFUSED, Output
-from pisessiond.cli.progress import waiting
 from pisessiond.cli.remote import (
     examples,
     given,
@@ -58,7 +58,7 @@ def export(
     if kind is None:
         raise click.UsageError("say the format: --format jsonl, markdown or html")
     opened = open_session(client, session)
-    with waiting("exporting"):
+    with Doing("exporting", is_quiet=True):
         answer = opened.export(
             kind,
             entry=given(entry),
@@ -105,7 +105,7 @@ def import_file(
         source["text"] = sys.stdin.buffer.read().decode("utf-8", "replace")
     else:
         source["path"] = os.path.abspath(file)
-    with waiting("importing"):
+    with Doing("importing", is_quiet=True):
         answer = client.import_session(
             **source,
             id=given(session_id),

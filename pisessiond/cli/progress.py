@@ -1,12 +1,9 @@
-"""Saying that something takes long: on a terminal's standard error, and gone when it is done."""
+"""A bar for what is counted: on the standard error of a terminal, and gone when it is done."""
 
 from __future__ import annotations
 
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 PATIENCE_SECONDS = 0.7
 """Nothing is said of what is done by then."""
@@ -39,33 +36,6 @@ class Progress:
         """Take the bar away."""
         if self._is_shown:
             _say("")
-
-
-@contextmanager
-def waiting(what: str) -> Iterator[None]:
-    """Counts seconds beside `what` for as long as the block takes."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    done = threading.Event()
-    started = time.monotonic()
-
-    def count() -> None:
-        pause = PATIENCE_SECONDS
-        is_shown = False
-        while not done.wait(pause):
-            _say(f"{what}… {time.monotonic() - started:.0f} s")
-            is_shown, pause = True, 1.0
-        if is_shown:
-            _say("")
-
-    counter = threading.Thread(target=count, daemon=True)
-    counter.start()
-    try:
-        yield
-    finally:
-        done.set()
-        counter.join()
 
 
 def _say(text: str) -> None:
