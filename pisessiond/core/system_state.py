@@ -6,7 +6,7 @@ The rules are those of pi 1.6.0's `getCurrentSystemMessage` and `getCurrentTools
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -67,14 +67,6 @@ def replay(state: SystemState, message: Mapping[str, Any]) -> SystemState:
         _change_tools(state.tools, message),
         message.get("timestamp", _MISSING) if _lacks_time(state) else state.timestamp,
     )
-
-
-def replay_all(messages: Iterable[Mapping[str, Any]]) -> SystemState:
-    """The state after all messages of a projection."""
-    state = EMPTY
-    for message in messages:
-        state = replay(state, message)
-    return state
 
 
 def _lacks_time(state: SystemState) -> bool:

@@ -26,9 +26,9 @@ from pisessiond.core.file_operations import compute_file_lists, format_file_list
 from pisessiond.core.javascript import NotJson, parse_json
 from pisessiond.core.projection import ProjectedEntry, project
 from pisessiond.core.summary_entries import branch_summary_entry, compaction_entry
-from pisessiond.core.system_state import replay_all
 from pisessiond.core.tokens import estimate_tokens, usage_tokens
 from tests.support.corpus import SAMPLES, Sample
+from tests.support.naive import replay_all
 
 ROLES = {"u": "user", "a": "assistant", "r": "toolResult", "s": "system", "c": "custom"}
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pisessiond.core.system_state import EMPTY, replay, replay_all
+from pisessiond.core.system_state import EMPTY, replay
 from pisessiond.core.tokens import (
     IMAGE_CHARS,
     PARTS,
@@ -13,6 +13,7 @@ from pisessiond.core.tokens import (
     message_chars,
     usage_tokens,
 )
+from tests.support.naive import replay_all
 
 IMAGE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
 

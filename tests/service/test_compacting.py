@@ -10,13 +10,13 @@ import anyio
 import pytest
 
 from pisessiond.core.errors import BadSetting, CannotShrink, NothingToCompact
-from pisessiond.core.system_state import replay_all
 from pisessiond.models.base import ModelFacts
 from pisessiond.service.errors import Busy, Degraded, InvalidRequest, LeafMoved, ReadOnly
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.types import Compacted
 from pisessiond.storage.base import Claimed
 from pisessiond.summarizers.base import NoSummarizer, SummaryFailed
+from tests.support.naive import replay_all
 from tests.support.service import (
     ME,
     OTHER,

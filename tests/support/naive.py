@@ -4,16 +4,23 @@ A tree can be drawn in text: an entry a word, in file order; `b<a` is an entry `
 `a`, `a` alone a root, `b<a@5` one with a time.
 """
 
+from collections.abc import Iterable, Mapping
+from functools import reduce
 from typing import Any
 
 from pisessiond.core.projection import project
 from pisessiond.core.session import Projection
-from pisessiond.core.system_state import replay_all
+from pisessiond.core.system_state import EMPTY, SystemState, replay
 from pisessiond.core.tokens import PARTS, Part, estimate_tokens, message_parts, usage_tokens
 
 Entry = dict[str, Any]
 
 Word = tuple[str, str | None, str]
+
+
+def replay_all(messages: Iterable[Mapping[str, Any]]) -> SystemState:
+    """The system state after all messages of a projection."""
+    return reduce(replay, messages, EMPTY)
 
 
 def words(drawing: str) -> list[Word]:
