@@ -9,15 +9,13 @@ local M = {}
 --- Milliseconds a row of another client is `new` while it is in sight.
 local NEW_FOR = 3000
 
-local function by_me(origin)
-  return type(origin) == 'table' and origin.clientId == rpc.client_id
+--- Whether it is somebody else's act: what the daemon puts right by itself is nobody's.
+local function is_foreign(origin)
+  return origin == 'external' or type(origin) == 'table' and origin.clientId ~= rpc.client_id
 end
 
 local function name_of(origin)
-  if type(origin) == 'table' then
-    return origin.client
-  end
-  return origin == 'external' and 'pi' or 'pisessiond'
+  return type(origin) == 'table' and origin.client or 'pi'
 end
 
 local TELL = {} ---@type table<string, fun(who: string, clock: string): string>
@@ -55,7 +53,7 @@ end
 function M.changed(sidebar, detail)
   for _, change in ipairs(detail.acts or {}) do
     local tell = TELL[change.kind]
-    if tell and not by_me(change.origin) then
+    if tell and is_foreign(change.origin) then
       sidebar:say(tell(name_of(change.origin), os.date('%H:%M') --[[@as string]]), true)
     end
   end

@@ -386,8 +386,9 @@ function Session:hear(method, params)
   end
 end
 
+--- Whether it is somebody else's act: what the daemon puts right by itself is nobody's.
 local function is_other(origin)
-  return type(origin) ~= 'table' or origin.clientId ~= rpc.client_id
+  return origin == 'external' or type(origin) == 'table' and origin.clientId ~= rpc.client_id
 end
 
 ---@param delta pisession.Delta
@@ -406,7 +407,7 @@ function Session:apply(delta)
     else
       acts[#acts + 1] = change
       self:apply_change(change)
-      if is_other(change.origin) and change.origin ~= 'repair' then
+      if is_other(change.origin) then
         self.foreign_rev = delta.rev
       end
     end

@@ -102,6 +102,31 @@ local function reason_against(row)
   end
 end
 
+---@param row pisession.Row
+---@return boolean
+local function is_out(row)
+  return vim.tbl_contains(row.flags, 'omitted') or vim.tbl_contains(row.flags, 'replaced')
+end
+
+--- All results of work go, or come back where all of them are out.
+---@param sidebar pisession.Sidebar
+---@param work pisession.Row
+local function toggle_work(sidebar, work)
+  sidebar.session:ask_rows({ level = work.id, count = 1000 }, function(page)
+    local all, still_in = {}, {}
+    for _, row in ipairs(page.rows) do
+      if row.kind == 'step' then
+        all[#all + 1] = row.entry
+        still_in[#still_in + 1] = not is_out(row) and row.entry or nil
+      end
+    end
+    local is_back = #still_in == 0
+    edit(sidebar, is_back and all or still_in, is_back)
+  end, function(err)
+    require('pisession.refusals').say(sidebar, err)
+  end)
+end
+
 --- Takes a row's entry out of the context, of work all its results, or puts it back.
 ---@param sidebar pisession.Sidebar
 ---@param row pisession.Row?
@@ -109,22 +134,10 @@ function M.toggle(sidebar, row)
   local reason = reason_against(row)
   if reason or not row then
     return sidebar:say(reason or '')
+  elseif row.kind == 'work' then
+    return toggle_work(sidebar, row)
   end
-  local is_out = vim.tbl_contains(row.flags, 'omitted') or vim.tbl_contains(row.flags, 'replaced')
-  if row.kind ~= 'work' then
-    return edit(sidebar, { row.entry }, is_out)
-  end
-  sidebar.session:ask_rows({ level = row.id, count = 1000 }, function(page)
-    local ids = {}
-    for _, inner in ipairs(page.rows) do
-      if inner.kind == 'step' then
-        ids[#ids + 1] = inner.entry
-      end
-    end
-    edit(sidebar, ids, is_out)
-  end, function(err)
-    require('pisession.refusals').say(sidebar, err)
-  end)
+  edit(sidebar, { row.entry }, is_out(row))
 end
 
 return M

@@ -31,6 +31,7 @@ local client ---@type vim.lsp.rpc.PublicClient?
 local generation = 0
 local tries = 0
 local wanted = 0
+local pending = 0 -- questions without an answer
 local timer ---@type uv.uv_timer_t?
 local waiting = {} ---@type fun()[]
 local listeners = {} ---@type table<table, true>
@@ -258,12 +259,13 @@ function M.acquire()
   end
 end
 
+--- Says that it is wanted no more. It ends once all questions are answered: a compaction that
+--- was asked for goes on when the sidebar is wiped out.
 function M.release()
   wanted = math.max(wanted - 1, 0)
-  if wanted > 0 then
-    return
+  if wanted == 0 and pending == 0 then
+    M.stop()
   end
-  M.stop()
 end
 
 --- Ends the connection; the daemon and other clients go on.
@@ -315,10 +317,15 @@ end
 ---@return fun() cancel
 function M.request(method, params, callback)
   local is_done, id = false, nil
+  pending = pending + 1
   local function done(err, result)
-    if not is_done then
-      is_done = true
-      callback(err, result)
+    if is_done then
+      return
+    end
+    is_done, pending = true, pending - 1
+    callback(err, result)
+    if wanted == 0 and pending == 0 and connection.state ~= 'idle' then
+      M.stop()
     end
   end
   local function send()

@@ -1,0 +1,212 @@
+"""One session in several places: two Neovims, scripts, a real pi; and a daemon that dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.homes import Home
+from tests.nvim.conftest import Opens, Others
+from tests.nvim.conversations import login_fix, short_talk
+from tests.nvim.editor import Editor
+from tests.support.pi import Pi
+
+pytestmark = pytest.mark.slow
+
+
+def said(text: str) -> dict[str, object]:
+    return {"type": "message", "message": {"role": "user", "content": text, "timestamp": 1}}
+
+
+def gone_on(editor: Editor, words: str) -> str:
+    return editor.sees(words, seconds=5)
+
+
+def test_two_editors_see_each_others_acts(home: Home, cwd: Path, start: Opens) -> None:
+    login_fix(cwd).write(home.agent)
+    one = start(setup={"width": 80}, columns=150, lines=40).opens()
+    two = start(setup={"width": 80}, columns=150, lines=40).opens()
+    one.until(lambda: "2 windows" in one.below)
+    one.command("Pisession append from the first")
+    line = gone_on(two, "» from the first")
+    assert " new " in line
+    two.until(lambda: "nvim went on." in two.below)
+    # Who stood at the leaf goes along.
+    assert "you are here" in two.row()
+    # The mark goes after a while in sight, and what was said with it.
+    two.until(lambda: " new " not in two.screen())
+    two.until(lambda: " default ·" in two.below)
+    two.goes_to("[green]")
+    one.goes_to("Use an injected clock")
+    one.keys("<CR>")
+    one.sees("Navigate to")
+    one.keys("h")
+    two.until(lambda: "nvim moved the leaf" in two.below)
+    gone_on(two, "ahead: 8 entries")
+    assert "[green]" in two.row()
+    two.keys("gl")
+    two.until(lambda: "you are here" in two.row())
+
+
+def test_a_move_meanwhile_is_a_refusal_with_the_next_step(
+    home: Home, cwd: Path, start: Opens, other: Others
+) -> None:
+    path = login_fix(cwd).write(home.agent)
+    editor = start(setup={"width": 80}, columns=150, lines=40).opens()
+    editor.goes_to("Use an injected clock")
+    editor.types("<CR>", "Navigate to")
+    script = other(path)
+    script.append(said("in between"))
+    editor.until(lambda: "in between" in editor.buffer_lines()[-2])
+    editor.keys("h")
+    editor.sees("The leaf has moved in the meantime; gl shows where, then try again.")
+    assert script.leaf != "m187"
+    editor.sees("» in between")
+
+
+def test_an_append_is_seen_where_the_leaf_is_far_below_the_window(
+    home: Home, cwd: Path, start: Opens, other: Others
+) -> None:
+    talk = short_talk(cwd)
+    for number in range(60):
+        talk.user(f"question {number}")
+        talk.answer(f"answer {number}", 30_000)
+    path = talk.write(home.agent)
+    editor = start(setup={"width": 60}).opens()
+    editor.keys("gg")
+    editor.sees("Explain the parser")
+    other(path).append(said("the newest"))
+    editor.until(lambda: "the newest" in editor.buffer_lines()[-2])
+    assert "Explain the parser" in editor.row()
+    assert "Explain the parser" in editor.rows[0]
+    editor.keys("gl")
+    editor.sees("the newest")
+
+
+@pytest.fixture
+def real_pi() -> Iterator[Pi]:
+    helper = Pi()
+    helper.start()
+    yield helper
+    helper.stop()
+
+
+def test_what_a_real_pi_appends_is_shown_live(
+    real_pi: Pi, home: Home, cwd: Path, start: Opens
+) -> None:
+    path = short_talk(cwd).write(home.agent)
+    editor = start(setup={"width": 80}, columns=150).opens()
+    writing = threading.Thread(
+        target=lambda: real_pi.append_many(path, 6, burst=2, pause_ms=300, seed=3, text="by pi ")
+    )
+    writing.start()
+    try:
+        editor.until(lambda: "pi went on." in editor.below)
+        editor.until(lambda: " pi" in editor.below.split("·")[-1])
+        editor.until(lambda: "14 entries" in editor.below)
+        assert "you are here" in editor.row()
+    finally:
+        writing.join()
+
+
+def test_a_session_that_pi_begins_is_followed(home: Home, cwd: Path, start: Opens) -> None:
+    editor = start(setup={"width": 60}).opens("No pi session in this folder yet.")
+    short_talk(cwd, "first").write(home.agent)
+    editor.sees("Explain the parser")
+    later = short_talk(cwd, "second")
+    later.header["timestamp"] = later.header["timestamp"].replace("T09", "T10")
+    later.user("A second session")
+    later.write(home.agent)
+    editor.sees("A second session")
+    # Who has chosen one stays with it.
+    editor.types("-", "Sessions, this folder")
+    editor.keys("2G<CR>")
+    editor.loses("A second session")
+    third = short_talk(cwd, "third")
+    third.header["timestamp"] = third.header["timestamp"].replace("T09", "T11")
+    third.user("A third session")
+    third.write(home.agent)
+    editor.types("-", "Sessions, this folder")
+    editor.settles()
+    assert "» A third session" not in editor.screen()
+
+
+def test_a_file_written_anew_is_read_anew_in_silence(
+    home: Home, cwd: Path, start: Opens
+) -> None:
+    path = login_fix(cwd).write(home.agent)
+    editor = start(setup={"width": 80}, columns=150, lines=40).opens()
+    editor.goes_to("2 steps")
+    editor.keys("<Tab>")
+    editor.sees("edit src/clock.py")
+    text = path.read_text("utf-8").replace("Use an injected clock", "Use a wound clock")
+    path.write_text(text, "utf-8")
+    editor.sees("» Use a wound clock instead")
+    editor.until(lambda: "Read anew: the file was rewritten." in editor.below)
+    editor.sees("edit src/clock.py")
+    assert "2 steps" in editor.row()
+
+
+def kill_daemon(home: Home) -> None:
+    for one in home.daemons():
+        os.kill(one.pid, signal.SIGKILL)
+        one.wait(5)
+
+
+def test_a_killed_daemon_comes_back_with_folds_and_cursor_as_before(
+    home: Home, cwd: Path, start: Opens
+) -> None:
+    login_fix(cwd).write(home.agent)
+    editor = start(setup={"width": 80}, columns=150, lines=40).opens()
+    editor.goes_to("[green]")
+    editor.keys("<Tab>")
+    editor.sees("Passes, but hides")
+    editor.goes_to("14 steps")
+    editor.keys("<Tab>")
+    editor.sees("read tests/conftest.py", "36%")
+    editor.goes_to("Passes, but hides")
+    editor.until(lambda: "offline" not in editor.header)
+    before, row = editor.rows, editor.row()
+    place = editor.place()
+    epoch = editor.lua(EPOCH)
+    kill_daemon(home)
+    editor.until(lambda: editor.lua(EPOCH) != epoch, "another epoch")
+    editor.until(lambda: editor.rows == before, "the same rows")
+    assert editor.row() == row
+    assert editor.place() == place
+    editor.keys("gl")
+    editor.command("Pisession append as if nothing had been")
+    editor.sees("» as if nothing had been")
+
+
+EPOCH = "return require('pisession.sidebar').current().session.info.epoch"
+
+
+def test_rows_stay_while_there_is_no_daemon_and_acts_refuse(
+    home: Home, cwd: Path, start: Opens
+) -> None:
+    login_fix(cwd).write(home.agent)
+    script = cwd / "bridge"
+    command = " ".join(home.command("attach"))
+    script.write_text(f'#!/bin/sh\n[ -e "{cwd}/down" ] && exit 1\nexec {command}\n')
+    script.chmod(0o755)
+    editor = start(setup={"width": 80, "cmd": [str(script)]}, columns=150, lines=40).opens()
+    editor.sees("Use an injected clock", "37%")
+    before = editor.rows
+    (cwd / "down").touch()
+    kill_daemon(home)
+    editor.until(lambda: "offline since" in editor.header and "next try in" in editor.header)
+    assert editor.rows == before
+    editor.goes_to("Done: 4 files")
+    editor.command("Pisession label later")
+    editor.sees("could not be reached; :checkhealth pisession tells more")
+    assert editor.lua("return require('pisession').status()") == "pi (42%)"
+    (cwd / "down").unlink()
+    editor.keys("<C-l>")
+    editor.until(lambda: "42% measured" in editor.header)
+    assert editor.rows == before
