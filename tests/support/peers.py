@@ -172,6 +172,7 @@ class Follower:
         """Whether it has to open the session again."""
         self._peer: Peer | None = None
         self._opening = False
+        self._keeping_up = asyncio.Lock()
         self._early: list[tuple[str, Json]] = []
 
     def attach(self, peer: Peer) -> None:
@@ -225,8 +226,10 @@ class Follower:
 
     async def keep_up(self) -> None:
         """Open the session, again and again, until nothing is missing."""
-        while self.is_stale:
-            await self.open()
+        # Of two acts that begin at once, one opens it for both.
+        async with self._keeping_up:
+            while self.is_stale:
+                await self.open()
 
     async def open(self) -> None:
         """Open the session from where this client stands: what is missing, or all of it."""
