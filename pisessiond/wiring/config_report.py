@@ -14,6 +14,7 @@ from pisessiond.models.described import describe_model, key_lines
 from pisessiond.models.pi_models import PiModels
 from pisessiond.settings.described import Row, own_rows, pi_rows
 from pisessiond.settings.files import Unreadable, unreadable, with_tilde
+from pisessiond.wiring.model_access import ModelAccess, model_access
 from pisessiond.wiring.user_setup import Setup, read_setup
 
 
@@ -38,6 +39,7 @@ def describe(whose: Whose, cwd: str, model: str | None) -> dict[str, Any]:
     """
     name = None if model is None else ModelName(*model.split("/", 1))
     setup = _read(whose)
+    access = model_access(setup, whose.agent_dir, whose.environment)
     own = setup.config.look()
     layers = setup.settings.layers(cwd)
     rows = [
@@ -45,20 +47,22 @@ def describe(whose: Whose, cwd: str, model: str | None) -> dict[str, Any]:
         *pi_rows(layers, model),
     ]
     told: dict[str, Any] = {
-        "files": list(_files(whose, setup, cwd)),
-        "problems": [_problem(one) for one in _problems(setup, cwd, model)],
+        "files": list(_files(whose, setup, access, cwd)),
+        "problems": [_problem(one) for one in _problems(setup, access, cwd, model)],
         "settings": [_row(one) for one in rows],
-        "keys": [{"provider": name, "state": state} for name, state in _keys(setup)],
+        "keys": [{"provider": name, "state": state} for name, state in _keys(setup, access)],
         "environment": _proxies(whose.environment),
     }
     if name is not None:
-        told["model"] = _model(setup, name)
+        told["model"] = _model(setup, access, name)
     return told
 
 
 def problems(whose: Whose, cwd: str) -> list[str]:
     """What in the settings means nothing, a sentence for each."""
-    return [str(one) for one in _problems(_read(whose), cwd, None)]
+    setup = _read(whose)
+    access = model_access(setup, whose.agent_dir, whose.environment)
+    return [str(one) for one in _problems(setup, access, cwd, None)]
 
 
 def _read(whose: Whose) -> Setup:
@@ -71,18 +75,20 @@ def _read(whose: Whose) -> Setup:
     )
 
 
-def _files(whose: Whose, setup: Setup, cwd: str) -> Iterator[dict[str, Any]]:
+def _files(whose: Whose, setup: Setup, access: ModelAccess, cwd: str) -> Iterator[dict[str, Any]]:
     yield {"path": setup.config.shown, "found": setup.config.look().is_there}
     for path in (
         f"{cwd}/.pi/settings.json",
         f"{whose.agent_dir}/settings.json",
         setup.pi_models.path,
-        setup.auth.path,
+        access.auth.path,
     ):
         yield {"path": with_tilde(path, whose.home), "found": os.path.exists(path)}
 
 
-def _problems(setup: Setup, cwd: str, model: str | None) -> Iterator[BadSetting]:
+def _problems(
+    setup: Setup, access: ModelAccess, cwd: str, model: str | None
+) -> Iterator[BadSetting]:
     own = setup.config.look()
     if own.problem is not None:
         yield own.problem
@@ -101,13 +107,13 @@ def _problems(setup: Setup, cwd: str, model: str | None) -> Iterator[BadSetting]
             yield of_http
     if (of_models := _pi_models(setup).problem) is not None:
         yield of_models
-    if (of_keys := _auth_problem(setup)) is not None:
+    if (of_keys := _auth_problem(access)) is not None:
         yield of_keys
 
 
-def _auth_problem(setup: Setup) -> BadSetting | None:
+def _auth_problem(access: ModelAccess) -> BadSetting | None:
     try:
-        if setup.auth.look() is not None:
+        if access.auth.look() is not None:
             return None
     except Unreadable as error:
         return unreadable("auth.json", error)
@@ -121,12 +127,12 @@ def _pi_models(setup: Setup) -> PiModels:
         return PiModels(problem=unreadable("models.json", error))
 
 
-def _keys(setup: Setup) -> Iterator[tuple[str, str]]:
+def _keys(setup: Setup, access: ModelAccess) -> Iterator[tuple[str, str]]:
     try:
-        stored = setup.auth.look()
+        stored = access.auth.look()
     except Unreadable:
         stored = None
-    return key_lines(setup.dry_endpoints, stored or {}, _pi_models(setup))
+    return key_lines(access.dry_endpoints, stored or {}, _pi_models(setup))
 
 
 def _problem(problem: BadSetting) -> dict[str, Any]:
@@ -143,7 +149,7 @@ def _proxies(environment: Mapping[str, str]) -> list[str]:
     return sorted(name for name, value in environment.items() if name.lower() in wanted and value)
 
 
-def _model(setup: Setup, name: ModelName) -> dict[str, Any]:
+def _model(setup: Setup, access: ModelAccess, name: ModelName) -> dict[str, Any]:
     import anyio
 
     facts = anyio.run(setup.models.look_up, name)
@@ -153,4 +159,4 @@ def _model(setup: Setup, name: ModelName) -> dict[str, Any]:
         source = "models.json"
     else:
         source = "unknown" if facts.window is None else "genai-prices"
-    return describe_model(name, facts, source, setup.dry_endpoints.resolve_now(name))
+    return describe_model(name, facts, source, access.dry_endpoints.resolve_now(name))

@@ -21,6 +21,7 @@ from pisessiond.summarizers.choosing import (
 )
 from pisessiond.summarizers.http import Http, Limits
 from pisessiond.summarizers.retrying import RetryPolicy
+from pisessiond.wiring.model_access import model_access
 from pisessiond.wiring.user_setup import Setup
 
 
@@ -29,11 +30,11 @@ async def open_summarizers(
     setup: Setup, agent_dir: str, environment: Mapping[str, str]
 ) -> AsyncIterator[ConfiguredSummarizers]:
     """All that can write summaries, until the daemon ends; then their connections are closed."""
-    http = Http()
+    http, access = Http(), model_access(setup, agent_dir, environment)
     reach = Reach(
         settings=lambda: summarizer_settings(setup.settings),
-        endpoints=setup.endpoints,
-        dry_endpoints=setup.dry_endpoints,
+        endpoints=access.endpoints,
+        dry_endpoints=access.dry_endpoints,
         models=setup.models,
         http=http,
         agent_dir=Path(agent_dir),

@@ -1,6 +1,7 @@
 """What the user set up, put together from files and from the environment, for daemon and commands.
 
-It names concrete readers and starts nothing.
+It names concrete readers and starts nothing. Where models are reached, and with which keys, stands
+apart (`model_access`): a daemon starts without it.
 """
 
 from __future__ import annotations
@@ -9,11 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pisessiond.models.config_values import Commands, UnrunCommands
-from pisessiond.models.keys import Credentials, read_auth
 from pisessiond.models.known import KnownModels
 from pisessiond.models.pi_models import PiModels, read_pi_models
-from pisessiond.models.resolving import FileEndpoints
 from pisessiond.settings.config_file import ConfigFile
 from pisessiond.settings.files import CachedFile, with_tilde
 from pisessiond.settings.folder_settings import FileSettings
@@ -26,11 +24,7 @@ class Setup:
     config: ConfigFile
     settings: FileSettings
     models: KnownModels
-    endpoints: FileEndpoints
-    dry_endpoints: FileEndpoints
-    """The same, but no key command runs: for telling what is set up."""
     pi_models: CachedFile[PiModels]
-    auth: CachedFile[Credentials]
 
 
 def read_setup(
@@ -41,19 +35,18 @@ def read_setup(
     config_file: str | None,
     cache_folder: str | None,
 ) -> Setup:
-    """The settings, models and keys of an agent dir. Nothing is read before it is asked for.
+    """The settings and models of an agent dir. Nothing is read before it is asked for.
 
     Args:
         agent_dir: pi's, as a real path.
         home: shown as `~`.
-        environment: of this process; may hold keys.
+        environment: of this process; may name a proxy.
         config_file: our own settings; None: nothing is set.
         cache_folder: where looked up facts are kept; None keeps them in memory.
     """
     config = ConfigFile(config_file, with_tilde(config_file or "", home))
     models_path = f"{agent_dir}/models.json"
     models_shown = with_tilde(models_path, home)
-    auth = CachedFile(f"{agent_dir}/auth.json", read_auth)
     pi_models = CachedFile(models_path, lambda text: read_pi_models(text, models_shown))
     known = KnownModels(
         lambda: config.last.config.context.windows,
@@ -65,10 +58,7 @@ def read_setup(
         # Sizes are told without looking at any file; whoever asks for settings looks for them too.
         FileSettings(agent_dir, home, config, environment, also=known.refresh),
         known,
-        FileEndpoints(pi_models, auth, environment, Commands(environment)),
-        FileEndpoints(pi_models, auth, environment, UnrunCommands(environment)),
         pi_models,
-        auth,
     )
 
 
