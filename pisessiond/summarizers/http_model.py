@@ -245,6 +245,8 @@ def _host(name: str, base_url: str) -> str:
     """
     try:
         parts = urlsplit(base_url)
+        # Reading it looks whether it is one: 99999 is not.
+        _ = parts.port
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:

@@ -26,6 +26,8 @@ from pisessiond.summarizers.sse import Event, EventStream, StreamTooLarge
 if TYPE_CHECKING:
     import httpx
 
+PROXY_WANTS_LOGIN: Final = 407
+
 MAX_BODY: Final = 8 << 20
 """The largest answer in bytes that does not come as a stream."""
 
@@ -82,6 +84,11 @@ async def ask(client: httpx.AsyncClient, call: Call) -> Answer:
         # What went wrong after the end of the text takes nothing from it.
         if answer.stop is None:
             raise _connection_failure(call, error) from None
+    except ExceptionGroup as error:
+        if error.split(OverflowError)[1] is not None:
+            raise
+        # anyio's way to say that a port is too large; that of the base URL was looked at before.
+        raise _proxy_refused(call.asked.who) from None
     except ProviderError as error:
         raise failure_of(call.asked, error.body) from None
     except (NotUnderstood, StreamTooLarge):
@@ -210,6 +217,8 @@ async def _refusal(call: Call, response: httpx.Response) -> Failure:
             f"{call.asked.who} sends elsewhere (status {response.status_code}), which is not "
             "followed because of the key. Look at the base URL.",
         )
+    if response.status_code == PROXY_WANTS_LOGIN:
+        return _proxy_refused(call.asked.who)
     data = await _error_body(response)
     try:
         body: Any = parse_json(data)
@@ -261,9 +270,7 @@ def _connection_failure(call: Call, error: httpx.HTTPError) -> Failure:
 
     who = call.asked.who
     if isinstance(error, httpx.ProxyError):
-        return Failure(
-            "connection", f"The proxy before {who} refused. Look at the proxy's address and login."
-        )
+        return _proxy_refused(who)
     if isinstance(error, httpx.ConnectError):
         return _not_reached(who, error)
     if isinstance(error, (httpx.UnsupportedProtocol, httpx.LocalProtocolError)):
@@ -276,6 +283,12 @@ def _connection_failure(call: Call, error: httpx.HTTPError) -> Failure:
 def _is_end(error: httpx.RemoteProtocolError) -> bool:
     """Whether the server only left too early; httpx tells it by its words alone."""
     return any(word in str(error) for word in ("closed connection", "disconnected"))
+
+
+def _proxy_refused(who: str) -> Failure:
+    return Failure(
+        "connection", f"The proxy before {who} refused. Look at the proxy's address and login."
+    )
 
 
 def _cannot_ask(asked: Asked) -> Failure:
@@ -298,7 +311,7 @@ def _not_reached(who: str, error: BaseException) -> Failure:
     return Failure(
         "connection",
         f"{who} could not be reached ({_spell_cause(causes)}). "
-        "See that it runs, and look at the network and the base URL.",
+        "See that it runs, and look at the network, the proxy and the base URL.",
         is_transient=True,
     )
 

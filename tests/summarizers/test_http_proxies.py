@@ -73,6 +73,21 @@ async def test_tls_goes_through_a_tunnel_and_shows_the_proxy_no_key(
         assert KEY not in repr(request)
 
 
+async def test_a_proxy_that_wants_a_login_is_told_as_the_proxy() -> None:
+    async with model_server(Reply([b"denied"], 407, is_chunked=False)) as proxy:
+        more = {"base_url": FAR}
+        async with desk("openai-completions", says("x"), proxy=proxy.url, more=more) as one:
+            failure = await one.failure()
+    assert failure.reason == "connection"
+    assert "The proxy before" in str(failure)
+
+
+async def test_a_proxy_at_a_port_that_is_none_is_told() -> None:
+    more, proxy = {"base_url": FAR}, "http://127.0.0.1:99999"
+    async with desk("openai-completions", says("x"), proxy=proxy, more=more) as one:
+        assert "proxy" in str(await one.failure())
+
+
 @pytest.mark.parametrize("address", ["socks5://127.0.0.1:1", "nonsense", "ftp://127.0.0.1"])
 @pytest.mark.parametrize("given", [True, False])
 async def test_a_proxy_that_cannot_be_used_is_told(

@@ -155,7 +155,7 @@ async def test_a_key_that_no_header_holds_is_told_without_it(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["", "localhost:11434", "ftp://host/v1", "http://[::1", "http:///v1"]
+    "url", ["", "localhost:11434", "ftp://host/v1", "http://[::1", "http:///v1", "http://h:99999"]
 )
 async def test_a_base_url_that_is_none_is_told(url: str) -> None:
     async with desk("openai-completions", says("Done."), more={"base_url": url}) as one:
