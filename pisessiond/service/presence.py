@@ -54,12 +54,14 @@ class Presence:
         while True:
             await self._changed.wait()
             self._changed = anyio.Event()
-            self._tell()
-            await anyio.sleep(JOIN_SECONDS)
+            if self._tell():
+                await anyio.sleep(JOIN_SECONDS)
 
-    def _tell(self) -> None:
+    def _tell(self) -> bool:
+        """Tell those who know otherwise; whether there was anyone."""
         clients = self.clients
-        for subscriber in list(self._subscribers):
-            if self._told.get(subscriber) != clients:
-                self._told[subscriber] = clients
-                subscriber.session_presence(self._handle, clients)
+        others = [one for one in self._subscribers if self._told.get(one) != clients]
+        for subscriber in others:
+            self._told[subscriber] = clients
+            subscriber.session_presence(self._handle, clients)
+        return bool(others)
