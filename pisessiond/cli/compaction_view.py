@@ -66,7 +66,7 @@ def compaction_lines(
     yield _stretch("kept", len(preview["kept"]), kept, preview["tokensKept"] - system, canvas)
     begun = gone if preview["isSplitTurn"] else []
     yield from _turns(kept, canvas, _newest_prompt(begun))
-    yield from _foot(preview, canvas)
+    yield from _foot(preview, size, canvas)
 
 
 def _sizes(
@@ -130,15 +130,28 @@ def _turn_title(turn: _Turn, begun: answers.Node | None, canvas: Canvas) -> str:
     return f'{entries} of "{clean_line(begun["preview"])}"'
 
 
-def _foot(preview: answers.CompactionPreview, canvas: Canvas) -> Iterator[str]:
+def _foot(
+    preview: answers.CompactionPreview, size: answers.ContextSize, canvas: Canvas
+) -> Iterator[str]:
     read, modified = len(preview["readFiles"]), len(preview["modifiedFiles"])
     files = f" files in the summary: {read} read, {modified} modified"
     forecast = preview["forecast"]
     if forecast is not None:
         files += f" {canvas.dot} {forecast_words(forecast)}"
     yield canvas.spread(files)
+    if forecast is not None and _is_too_much(forecast, size):
+        yield from canvas.wrapped(
+            f"That is more than its window of {format_tokens(size['window'] or 0)} takes: name a "
+            "summarizer with a larger one, or extract."
+        )
     if forecast is None and (reason := preview.get("noSummarizer")):
         yield from canvas.wrapped(clean_line(reason))
+
+
+def _is_too_much(forecast: answers.Forecast, size: answers.ContextSize) -> bool:
+    # The window of another model than the session's is not known here.
+    window = size["window"] if forecast["model"] == size["model"] else None
+    return window is not None and forecast["tokensIn"] > window
 
 
 def input_lines(inputs: Sequence[answers.SummaryInput], canvas: Canvas) -> Iterator[str]:

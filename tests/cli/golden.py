@@ -247,6 +247,7 @@ def _compactions() -> Iterable[str]:
     between = {"isSplitTurn": False, "previousSummary": False, "turnPrefix": []}
     alone = {"forecast": None, "noSummarizer": "No key is set; set \x1b[1mANTHROPIC_API_KEY."}
     yield from _compaction(**between, **alone, size=without)
+    yield from _compaction(forecast={**(samples.PREVIEW["forecast"] or {}), "tokensIn": 3_000_000})
     many = samples.tree("\n".join(f"u{n}* - user: Prompt number {n}" for n in range(20)))
     preview: Any = {**samples.PREVIEW, "summarised": [node["id"] for node in many], "kept": []}
     yield from compaction_lines("many", preview, samples.SIZE, many, CANVAS)
