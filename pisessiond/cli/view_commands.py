@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -150,11 +151,10 @@ def tree(
     from pisessiond.cli.tree_header import header_lines
 
     held = open_session(client, session)
+    # Of a session that was just loaded sizes are being counted, and its model's window is looked
+    # up; this waits for both.
+    held.opened["contextSize"] = held.size()
     read = read_rows(held, shown, opened)
-    if any(row["size"] is None for row in read.rows):
-        # Sizes of a session that was just loaded are being counted; this waits for them.
-        held.context_size = held.opened["contextSize"] = held.size()
-        read = read_rows(held, shown, opened)
     if output.as_json:
         output.json({"rev": read.rev, "level": None, "total": read.total, "rows": read.rows})
         return
@@ -301,6 +301,7 @@ def follow(
     summary, when it begins and how it ends. Ends with Ctrl-C. With --json each line is one object;
     the first, and each after changes were lost, has a snapshot.
     """
+    from pisessiond.client.errors import RpcFailure
     from pisessiond.client.update import Update
 
     opened = open_session(client, session, rows=shown)
@@ -308,6 +309,11 @@ def follow(
     _say_update(output, Update.of_opening(opened.opened), view)
     for update in opened.changes(progress=True):
         _say_update(output, update, view)
+        if any(None in change.get("stale", ()) for change in update.changes):
+            # Changes go on in rows from where somebody has asked for them. What is wrong with the
+            # session is told by its changes too.
+            with contextlib.suppress(RpcFailure):
+                opened.rows(around="here", count=1, filter=shown)
 
 
 def _say_update(output: Output, update: Update, view: RowView) -> None:

@@ -371,6 +371,30 @@ def test_follow_prints_each_change_and_ends_with_the_daemon(command: Run, script
     assert lines[2]["error"]["kind"] == "ConnectionLost"
 
 
+def test_follow_paints_the_rows_that_come_and_asks_once_they_are_stale(
+    command: Run, script: Script
+) -> None:
+    rows: dict[str, Any] = {"kind": "rows", "origin": "external", "upsert": [], "gone": []}
+    moved: list[Any] = [{"kind": "navigate", "origin": "external"}, {**rows, "stale": [None]}]
+    come = {"kind": "append", "origin": "external", "nodes": NODES[:1]}
+    here = samples.row("aaaaaaaa here", id="here", title="you are here")
+    grown: list[Any] = [come, {**rows, "upsert": [ROWS[0], here], "stale": []}]
+
+    def answered(message: Message) -> list[Message | bytes]:
+        told: list[Message | bytes] = [changed(2, 3, *grown), b"Content-Length: x\r\n\r\n"]
+        return [reply(message, _rows(message)), *told]
+
+    script.answers["session/open"] = lambda one: [reply(one, OPENED), changed(1, 2, *moved)]
+    script.answers["session/rows"] = answered
+    said = command("follow", "s1", "--width", "80", "--filter", "all").stdout
+    assert "another program: append aaaaaaaa\n┃ » Fix the login test " in said
+    assert "you are here" not in said
+    (opening,) = script.params("session/open")
+    assert opening["rows"] == {"filter": "all"}
+    (asked,) = script.params("session/rows")
+    assert asked == {"session": "s1", "around": "here", "count": 1, "filter": "all"}
+
+
 def test_a_refusal_is_a_sentence_and_exit_code_1(command: Run, script: Script) -> None:
     script.answers["session/rename"] = refuse("ReadOnly", "the file is \x1b[31mread only")
     result = command("rename", "s1", "x")
