@@ -65,12 +65,13 @@ def test_hostile_text_does_nothing_and_columns_stay_aligned(
 ) -> None:
     hostile_talk(cwd).write(home.agent)
     editor = start(setup={"width": width}, columns=150, lines=70).opens()
-    editor.sees("10%") if width != 24 else None
-    editor.keys("zR")
-    editor.sees("bash one two three four") if width == 80 else editor.settles()
+    editor.sees("10%")
     check_screen(editor)
-    assert editor.lua("return vim.wo.winbar").count("%#Error#") == 0
-    assert len(editor.rows) > 40
+    editor.keys("zR")
+    editor.until(lambda: len(editor.buffer_lines()) > 60)
+    check_screen(editor)
+    assert width < 80 or "%#Error#text%" in editor.header
+    assert len(editor.rows) > 30
 
 
 def test_hostile_text_does_nothing_in_floats_and_messages(
@@ -80,7 +81,7 @@ def test_hostile_text_does_nothing_in_floats_and_messages(
     editor = start(setup={"width": 60}, columns=150, lines=70).opens()
     editor.sees("10%")
     editor.goes_to("red gone")
-    for keys, sign in (("p", "# You"), ("K", "label:"), ("q<CR>", "Navigate to"), ("<Esc>i", "largest")):
+    for keys, sign in (("p", "# You"), ("K", "label:"), ("<CR>", "Navigate to"), ("i", "largest")):
         editor.types(keys, sign)
         check_screen(editor)
         editor.keys("q" if keys != "p" else "p")
@@ -99,7 +100,7 @@ def test_a_window_of_24_cells_has_the_percent_and_one_of_11_the_glyph(
 ) -> None:
     login_fix(cwd).write(home.agent)
     editor = start(setup={"width": 24}).opens("you are")
-    editor.sees("┃ » Fix the logi…", "15%")
+    editor.sees("┃ » Fix the log", "15%")
     assert "42%" in editor.header
     editor.command("vertical resize 20")
     editor.sees("┃ » Fix the login te…")
@@ -120,7 +121,7 @@ def test_ascii_is_a_choice_and_what_a_double_wide_screen_gets(
 ) -> None:
     login_fix(cwd).write(home.agent)
     editor = start(setup={"width": 60, "icons": "ascii"}, columns=150).opens()
-    editor.sees("| > Fix the login test that fails on CI")
+    editor.sees("| > Fix the login test")
     editor.sees("@ you are here")
     assert "####.....| 42%" in editor.header
     for keys in ("c", "g?", "i", "-"):
@@ -130,11 +131,11 @@ def test_ascii_is_a_choice_and_what_a_double_wide_screen_gets(
     body = "\n".join(editor.rows)
     assert body.isascii(), body
     wide = start(setup={"width": 60}, columns=150, before="set ambiwidth=double").opens()
-    wide.sees("| > Fix the login test that fails on CI")
+    wide.sees("| > Fix the login test")
     later = start(setup={"width": 60}, columns=150).opens()
     later.sees("┃ » Fix the login test")
     later.command("set ambiwidth=double")
-    later.sees("| > Fix the login test that fails on CI")
+    later.sees("| > Fix the login test")
 
 
 def test_the_right_to_left_and_wide_signs_of_a_label_take_their_cells(
@@ -144,7 +145,7 @@ def test_the_right_to_left_and_wide_signs_of_a_label_take_their_cells(
     talk.add("label", targetId="m1", label="漢字")
     talk.write(home.agent)
     editor = start(setup={"width": 44}, columns=110).opens()
-    editor.sees("[漢字] Explain the parser")
+    editor.sees("[漢字] Explain the")
     editor.sees("12%")
     check_screen(editor)
 
@@ -163,13 +164,14 @@ def test_colours_are_links_and_a_colour_scheme_may_change(
     assert editor.lua("return vim.api.nvim_get_hl(0, {name = 'PisessionLeaf'})").get("link")
 
 
-def test_the_row_files_are_painted_and_spoken_as_everywhere() -> None:
+@pytest.mark.parametrize(
+    ("script", "passed"), [("rows", "0 lines differ"), ("transport", "0 of 5 failed")]
+)
+def test_what_needs_no_screen_passes_too(script: str, passed: str) -> None:
+    """The row files, painted and spoken as everywhere; messages in pieces of every size."""
+    plain = ("--headless", "-u", "NONE", "-i", "NONE", "-n", "-l")
     done = subprocess.run(
-        [
-            str(nvim_binary()),
-            *("--headless", "-u", "NONE", "-i", "NONE", "-n", "-l"),
-            str(PLUGIN / "tests" / "rows.lua"),
-        ],
+        [str(nvim_binary()), *plain, str(PLUGIN / "tests" / f"{script}.lua")],
         env={**os.environ, "TZ": "UTC"},
         capture_output=True,
         text=True,
@@ -177,4 +179,4 @@ def test_the_row_files_are_painted_and_spoken_as_everywhere() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "0 lines differ" in done.stdout + done.stderr
+    assert passed in done.stdout + done.stderr

@@ -136,9 +136,7 @@ def test_a_session_that_pi_begins_is_followed(home: Home, cwd: Path, start: Open
     assert "» A third session" not in editor.screen()
 
 
-def test_a_file_written_anew_is_read_anew_in_silence(
-    home: Home, cwd: Path, start: Opens
-) -> None:
+def test_a_file_written_anew_is_read_anew_in_silence(home: Home, cwd: Path, start: Opens) -> None:
     path = login_fix(cwd).write(home.agent)
     editor = start(setup={"width": 80}, columns=150, lines=40).opens()
     editor.goes_to("2 steps")

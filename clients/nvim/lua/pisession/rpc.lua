@@ -3,9 +3,13 @@
 --- One connection serves all sidebars of this Neovim. It is made when the first one opens, made
 --- anew after a loss while anybody still wants it, and ended with the last.
 
+local transport = require('pisession.transport')
+
 local M = {}
 
 local PROTOCOL = 1
+local UNREACHED = 'pisessiond could not be reached; :checkhealth pisession tells more.'
+local NOT_CONNECTED = 'There is no connection to the daemon.'
 --- Milliseconds between two tries after a loss.
 local BACKOFF = { 200, 500, 1000, 2000, 4000, 8000 }
 --- Milliseconds until a connection that says nothing has failed.
@@ -27,11 +31,11 @@ local PATIENCE = 25000
 local connection = { state = 'idle' }
 M.connection = connection
 
-local client ---@type vim.lsp.rpc.PublicClient?
+local client ---@type pisession.Client?
 local generation = 0
 local tries = 0
 local wanted = 0
-local pending = 0 -- questions without an answer
+local questions = {} ---@type table<pisession.Question, true> without an answer
 local timer ---@type uv.uv_timer_t?
 local waiting = {} ---@type fun()[]
 local listeners = {} ---@type table<table, true>
@@ -101,6 +105,22 @@ local function try_later()
   )
 end
 
+---@param message string
+---@return pisession.Error
+local function offline(message)
+  return { kind = 'Offline', message = message, data = {} }
+end
+
+--- What was asked on a connection that is lost is answered by nobody else.
+local function give_up_questions()
+  for _, question in ipairs(vim.tbl_keys(questions)) do
+    if question.id then
+      question.end_with(offline('The connection to the daemon was lost.'))
+    end
+  end
+end
+
+---@param problem string?
 local function failed(problem)
   generation = generation + 1
   client = nil
@@ -110,14 +130,11 @@ local function failed(problem)
   waiting = {}
   try_later()
   set_state('offline')
+  give_up_questions()
   -- There is no client now, so each of them says so to whoever asked.
   for _, call in ipairs(calls) do
     call()
   end
-end
-
-local function on_notification(method, params)
-  tell('notification', method, params)
 end
 
 local function on_request(method, params)
@@ -143,7 +160,7 @@ local function initialize(mine)
   if #options.requests == 0 then
     options.requests = nil
   end
-  assert(client).request('initialize', {
+  assert(client):request('initialize', {
     processId = vim.uv.os_getpid(),
     rootUri = vim.NIL,
     clientInfo = { name = 'Neovim', version = tostring(vim.version()) },
@@ -157,10 +174,11 @@ local function initialize(mine)
     if err or not server then
       local sentence = err and err.message
         or 'This is no pisessiond that the plugin understands; update one of the two.'
-      assert(client).terminate()
-      return failed(sentence)
+      local ending = client
+      failed(sentence)
+      return ending and ending:terminate()
     end
-    client.notify('initialized', vim.empty_dict())
+    assert(client):notify('initialized', vim.empty_dict())
     connection.server = server
     tries = 0
     set_state('ready')
@@ -172,83 +190,81 @@ local function initialize(mine)
   end)
 end
 
-local function begin(make)
+---@return pisession.Handlers
+---@return integer mine
+local function handlers_of_next()
   generation = generation + 1
   local mine = generation
-  local ok, made = pcall(make, {
-    notification = on_notification,
-    server_request = on_request,
-    on_error = function() end,
-    on_exit = vim.schedule_wrap(function()
+  return {
+    notification = function(method, params)
       if mine == generation then
-        failed(
-          connection.state == 'connecting'
-              and 'pisessiond could not be reached; :checkhealth pisession tells more.'
-            or nil
-        )
+        tell('notification', method, params)
       end
-    end),
-  })
-  if not ok then
-    return failed('pisessiond could not be started: ' .. tostring(made):gsub('\n.*', ''))
-  end
+    end,
+    request = on_request,
+    exit = function()
+      if mine == generation then
+        local is_first = connection.state == 'connecting'
+        failed(is_first and UNREACHED or nil)
+      end
+    end,
+  },
+    mine
+end
+
+---@param made pisession.Client
+---@param mine integer
+local function begin(made, mine)
   client = made
   initialize(mine)
   vim.defer_fn(function()
     if mine == generation and connection.state == 'connecting' then
-      assert(client).terminate()
       failed('pisessiond does not answer; its log says why (pisessiond doctor).')
+      made:terminate()
     end
   end, PATIENCE)
 end
 
---- A refused connect calls nothing back in `vim.lsp.rpc.connect`, so the socket is tried first.
-local function probe(path, reached, refused)
-  local pipe = assert(vim.uv.new_pipe(false))
-  pipe:connect(
-    path,
-    vim.schedule_wrap(function(err)
-      pipe:close()
-      if err then
-        refused()
-      else
-        reached()
-      end
-    end)
-  )
+---@param socket string
+local function connect(socket)
+  local path = vim.fs.normalize(socket)
+  local handlers, mine = handlers_of_next()
+  transport.connect(path, handlers, function(made)
+    if mine ~= generation then
+      return made and made:terminate()
+    elseif made then
+      return begin(made, mine)
+    end
+    local shown = vim.fn.fnamemodify(path, ':~')
+    failed(('No daemon listens at %s; start it with pisessiond serve --socket.'):format(shown))
+  end)
+end
+
+---@param command string[]
+local function start_program(command)
+  local program = command[1]
+  if vim.fn.executable(program) ~= 1 then
+    return failed(
+      program == 'pisessiond'
+          and 'pisessiond is not installed; :checkhealth pisession says how to get it.'
+        or ('%s is no program; look at the option cmd.'):format(program)
+    )
+  end
+  local handlers, mine = handlers_of_next()
+  local ok, made = pcall(transport.start, command, handlers)
+  if not ok then
+    return failed('pisessiond could not be started: ' .. tostring(made):gsub('\n.*', ''))
+  end
+  begin(made, mine)
 end
 
 start = function()
   local config = require('pisession.config').get()
   set_state('connecting')
   if config.socket then
-    local path = vim.fs.normalize(config.socket)
-    local mine = generation
-    probe(path, function()
-      if mine == generation then
-        begin(vim.lsp.rpc.connect(path))
-      end
-    end, function()
-      if mine == generation then
-        failed(
-          ('No daemon listens at %s; start it with pisessiond serve --socket.'):format(
-            vim.fn.fnamemodify(path, ':~')
-          )
-        )
-      end
-    end)
-    return
+    return connect(config.socket)
   end
-  if vim.fn.executable(config.cmd[1]) ~= 1 then
-    return failed(
-      config.cmd[1] == 'pisessiond'
-          and 'pisessiond is not installed; :checkhealth pisession says how to get it.'
-        or ('%s is no program; look at the option cmd.'):format(config.cmd[1])
-    )
-  end
-  begin(function(dispatchers)
-    return vim.lsp.rpc.start(config.cmd, dispatchers)
-  end)
+  start_program(config.cmd)
 end
 
 --- Says that the connection is wanted; undone by `release`.
@@ -263,7 +279,7 @@ end
 --- was asked for goes on when the sidebar is wiped out.
 function M.release()
   wanted = math.max(wanted - 1, 0)
-  if wanted == 0 and pending == 0 then
+  if wanted == 0 and next(questions) == nil then
     M.stop()
   end
 end
@@ -275,9 +291,9 @@ function M.stop()
   local ending = client
   client, waiting, tries = nil, {}, 0
   connection.since, connection.next_try, connection.problem = nil, nil, nil
-  if ending and not ending.is_closing() then
-    ending.notify('exit', vim.NIL)
-    ending.terminate()
+  if ending then
+    ending:notify('exit')
+    ending:terminate()
   end
   set_state('idle')
 end
@@ -289,12 +305,6 @@ function M.reconnect()
     stop_timer()
     start()
   end
-end
-
----@param message string
----@return pisession.Error
-local function offline(message)
-  return { kind = 'Offline', message = message, data = {} }
 end
 
 ---@return pisession.Error?
@@ -310,74 +320,72 @@ local function error_of(err)
   }
 end
 
+local CANCELLED =
+  { kind = 'Cancelled', message = 'It was cancelled; nothing was changed.', data = {} }
+
+---@class pisession.Question
+---@field id integer? once it is sent
+---@field end_with fun(err: pisession.Error?, result: any)
+
+---@param callback fun(err: pisession.Error?, result: any)
+---@return pisession.Question
+local function make_question(callback)
+  local question = {}
+  questions[question] = true
+  function question.end_with(err, result)
+    if not questions[question] then
+      return
+    end
+    questions[question] = nil
+    callback(err, result)
+    if wanted == 0 and next(questions) == nil and connection.state ~= 'idle' then
+      M.stop()
+    end
+  end
+  return question
+end
+
+---@param question pisession.Question
+---@param method string
+---@param params table
+local function send(question, method, params)
+  if not questions[question] then
+    return
+  elseif not client then
+    return question.end_with(offline(connection.problem or NOT_CONNECTED))
+  end
+  local body = next(params) == nil and vim.empty_dict() or params
+  question.id = client:request(method, body, function(err, result)
+    question.end_with(error_of(err), result)
+  end)
+  if not question.id then
+    question.end_with(offline(NOT_CONNECTED))
+  end
+end
+
 --- Asks the daemon; the callback is called once, whatever happens.
 ---@param method string
 ---@param params table
 ---@param callback fun(err: pisession.Error?, result: any)
 ---@return fun() cancel
 function M.request(method, params, callback)
-  local is_done, id = false, nil
-  pending = pending + 1
-  local function done(err, result)
-    if is_done then
-      return
-    end
-    is_done, pending = true, pending - 1
-    callback(err, result)
-    if wanted == 0 and pending == 0 and connection.state ~= 'idle' then
-      M.stop()
-    end
-  end
-  local function send()
-    local mine = generation
-    if is_done then
-      return
-    elseif not client then
-      return done(offline(connection.problem or 'There is no connection to the daemon.'))
-    end
-    local lost = { state = nil, notification = function() end }
-    lost.state = function()
-      if mine ~= generation then
-        M.unlisten(lost)
-        done(offline('The connection to the daemon was lost.'))
-      end
-    end
-    M.listen(lost)
-    local _, sent = client.request(
-      method,
-      next(params) == nil and vim.empty_dict() or params,
-      function(err, result)
-        M.unlisten(lost)
-        done(error_of(err), result)
-      end,
-      function()
-        M.unlisten(lost)
-        -- Neovim passes a cancelled request's answer to nobody (0.11, `Client:handle_body`).
-        vim.schedule(function()
-          done({ kind = 'Cancelled', message = 'It was cancelled; nothing was changed.', data = {} })
-        end)
-      end
-    )
-    id = sent
-    if not sent then
-      M.unlisten(lost)
-      done(offline('There is no connection to the daemon.'))
-    end
-  end
+  local question = make_question(callback)
   if connection.state == 'ready' then
-    send()
+    send(question, method, params)
   elseif connection.state == 'connecting' then
-    waiting[#waiting + 1] = send
+    waiting[#waiting + 1] = function()
+      send(question, method, params)
+    end
   else
     vim.schedule(function()
-      done(offline(connection.problem or 'There is no connection to the daemon.'))
+      question.end_with(offline(connection.problem or NOT_CONNECTED))
     end)
   end
   return function()
-    if client and id and not is_done then
-      client.notify('$/cancelRequest', { id = id })
-    elseif not id then
-      done({ kind = 'Cancelled', message = 'It was cancelled; nothing was changed.', data = {} })
+    if client and question.id and questions[question] then
+      client:notify('$/cancelRequest', { id = question.id })
+    elseif not question.id then
+      question.end_with(CANCELLED)
     end
   end
 end

@@ -31,7 +31,7 @@ function M.clean(text)
   if not text:find('[%c\128-\255]') then
     return (vim.trim(text:gsub('  +', ' ')))
   end
-  text = text:gsub('\27%[[0-?]*[ -/]*[@-~]', ''):gsub('\27[%]PX^_][^\7\27]*\7?', '')
+  text = text:gsub('%z', ''):gsub('\27%[[0-?]*[ -/]*[@-~]', ''):gsub('\27[%]PX^_][^\7\27]*\7?', '')
   text = text:gsub('[\t\r\n\v\f]+', ' '):gsub('\226\128[\168\169]', ' '):gsub('\194\133', ' ')
   local kept = {}
   for _, code in ipairs(vim.fn.str2list(text, true)) do
