@@ -1,0 +1,127 @@
+/** Compaction: its dry run first, then written, reviewed, or left. */
+
+import * as vscode from 'vscode';
+import type { CompactionPreview, CompactParams, CompactResult } from '../model/wire';
+import { MAIN } from '../model/rows';
+import { compactionLines, writer } from '../texts/compaction';
+import { formatTokens, wholePercent } from '../texts/figures';
+import { cleanLine, cleanText, cut, withoutIcons } from '../texts/plain';
+import { operationText } from '../texts/status';
+import { showPreview } from '../views/documents';
+import { modelOf, say, withProgress, type Command, type Desk } from './tools';
+
+type Choice = 'write' | 'review' | 'instructions' | 'extract' | 'input';
+
+/** Shows the dry run, with the cut drawn in the tree, and does what is chosen. */
+export const compact: Command = async (desk) => {
+  const model = modelOf(desk);
+  if (model.operation) {
+    say(`${operationText(model.operation)}; Cancel Operation ends it.`);
+    return;
+  }
+  const { preview } = await model.request('session/compact', { dryRun: true });
+  if (!preview) {
+    return;
+  }
+  const lines = compactionLines(preview, model.size, model.level(MAIN)?.rows ?? []);
+  desk.tree.showCut(preview.firstKept);
+  try {
+    await showPreview(
+      desk.documents.add('Compaction, dry run', '```\n' + lines.join('\n') + '\n```\n'),
+    );
+    await act(desk, await choose(desk, preview));
+  } finally {
+    desk.tree.showCut(undefined);
+  }
+};
+
+async function choose(desk: Desk, preview: CompactionPreview): Promise<Choice | undefined> {
+  const by = writer(preview);
+  const items: (vscode.QuickPickItem & { choice: Choice })[] =
+    by === undefined
+      ? [{ choice: 'extract', label: 'Compact with an extract', description: 'without a model' }]
+      : [
+          { choice: 'write', label: 'Compact', description: `by ${withoutIcons(by)}` },
+          { choice: 'review', label: 'Review the summary first', description: 'nothing is stored' },
+          { choice: 'instructions', label: 'Compact with own instructions…' },
+        ];
+  items.push({ choice: 'input', label: 'View what the summarizer would read' });
+  const name = withoutIcons(cut(cleanLine(modelOf(desk).info?.name ?? 'the session'), 30));
+  const sizes = `${formatTokens(preview.tokensBefore)} → ~${formatTokens(preview.tokensAfter)}`;
+  const chosen = await vscode.window.showQuickPick(items, {
+    title: `Compact ${name}: a dry run, nothing is changed`,
+    placeHolder: `${sizes}; ${withoutIcons(cleanLine(preview.noSummarizer ?? 'Escape leaves it'))}`,
+    ignoreFocusOut: true,
+  });
+  return chosen?.choice;
+}
+
+async function act(desk: Desk, choice: Choice | undefined): Promise<void> {
+  switch (choice) {
+    case 'write':
+      return write(desk, {});
+    case 'extract':
+      return write(desk, { summarizer: 'extract' });
+    case 'review':
+      return review(desk);
+    case 'input':
+      return viewInput(desk);
+    case 'instructions': {
+      const given = await vscode.window.showInputBox({ prompt: 'Instructions for the summary' });
+      return given ? write(desk, { customInstructions: given }) : undefined;
+    }
+    case undefined:
+      return;
+  }
+}
+
+async function write(desk: Desk, how: Omit<CompactParams, 'session'>): Promise<void> {
+  const model = modelOf(desk);
+  const params = { baseLeaf: model.leaf, ...how };
+  const answer = await withProgress(desk, 'Compacting', (signal) =>
+    model.request('session/compact', params, signal),
+  );
+  say(`Compacted${shrunk(answer, model.size?.window ?? null)}.`);
+}
+
+function shrunk(answer: CompactResult, window: number | null): string {
+  const { tokensBefore, tokensAfter } = answer;
+  if (tokensBefore == null || tokensAfter == null) {
+    return '';
+  }
+  const shown = (tokens: number) =>
+    window === null ? formatTokens(tokens) : `${wholePercent((tokens * 100) / window)}%`;
+  return `, ${shown(tokensBefore)} → ~${shown(tokensAfter)}`;
+}
+
+/** Has the summary written into an untitled document; only sending that compacts. */
+async function review(desk: Desk): Promise<void> {
+  const model = modelOf(desk);
+  const leaf = model.leaf;
+  const answer = await withProgress(desk, 'Writing the summary', (signal) =>
+    model.request('session/compact', { dryRun: 'summary' }, signal),
+  );
+  const { draft } = answer;
+  const send = (summary: string) =>
+    write(desk, { summary, baseLeaf: leaf, ...(draft == null ? {} : { draft }) });
+  await desk.drafts.open({ kind: 'summary', send }, answer.summary ?? '');
+  say('Compact with This Summary stores it; closing it leaves everything as it is.');
+}
+
+async function viewInput(desk: Desk): Promise<void> {
+  const params = { dryRun: true as const, withInput: true };
+  const { preview } = await modelOf(desk).request('session/compact', params);
+  const texts = (preview?.inputs ?? []).map(
+    (input) => `# ${input.kind}\n\n${cleanText(input.text)}\n`,
+  );
+  await showPreview(desk.documents.add('Input of the summarizer', texts.join('\n')), true);
+}
+
+/** Ends what runs here, whoever began it. */
+export const cancel: Command = async (desk) => {
+  const model = modelOf(desk);
+  const { cancelled } = await model.request('session/cancel', {});
+  if (!cancelled) {
+    say('Nothing runs here.');
+  }
+};

@@ -1,0 +1,90 @@
+/** Untitled documents that become something: a message to append, a summary to compact with. */
+
+import * as vscode from 'vscode';
+
+export interface Draft {
+  kind: 'prompt' | 'summary';
+  /** Takes the text; the document is closed when it comes back, and stays when it throws. */
+  send: (text: string) => Promise<void>;
+}
+
+export class Drafts implements vscode.Disposable {
+  private readonly drafts = new Map<string, Draft>();
+  private readonly closed: vscode.Disposable;
+
+  constructor() {
+    this.closed = vscode.workspace.onDidCloseTextDocument((document) => {
+      if (this.drafts.delete(document.uri.toString())) {
+        this.tell();
+      }
+    });
+  }
+
+  dispose(): void {
+    this.closed.dispose();
+  }
+
+  /** Opens a document for a text; a prompt that holds another draft is replaced after a question. */
+  async open(draft: Draft, text: string): Promise<void> {
+    const known = draft.kind === 'prompt' ? this.prompt() : undefined;
+    if (known && known.getText() !== text) {
+      if (!(await this.mayReplace(known, text))) {
+        await vscode.window.showTextDocument(known);
+        return;
+      }
+      const edit = new vscode.WorkspaceEdit();
+      edit.replace(known.uri, new vscode.Range(0, 0, known.lineCount, 0), text);
+      await vscode.workspace.applyEdit(edit);
+    }
+    const document =
+      known ?? (await vscode.workspace.openTextDocument({ language: 'markdown', content: text }));
+    this.drafts.set(document.uri.toString(), draft);
+    this.tell();
+    await vscode.window.showTextDocument(document, { preview: false });
+  }
+
+  /** Sends what stands in the editor at hand; refused, not a word of it is lost. */
+  async send(): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    const draft = editor && this.drafts.get(editor.document.uri.toString());
+    if (!draft) {
+      vscode.window.setStatusBarMessage('This is no draft of pi sessions.', 6000);
+      return;
+    }
+    await draft.send(editor.document.getText());
+    await vscode.window.showTextDocument(editor.document);
+    await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+  }
+
+  private prompt(): vscode.TextDocument | undefined {
+    return vscode.workspace.textDocuments.find(
+      (document) => this.drafts.get(document.uri.toString())?.kind === 'prompt',
+    );
+  }
+
+  private async mayReplace(known: vscode.TextDocument, text: string): Promise<boolean> {
+    if (text === '') {
+      return false;
+    }
+    if (known.getText().trim() === '') {
+      return true;
+    }
+    const choice = await vscode.window.showInformationMessage(
+      'There is a draft in the prompt.',
+      'Keep My Draft',
+      'Replace It',
+    );
+    return choice === 'Replace It';
+  }
+
+  /** For the buttons in the editors' title. */
+  private tell(): void {
+    for (const [kind, key] of [
+      ['prompt', 'prompts'],
+      ['summary', 'summaries'],
+    ] as const) {
+      const uris = [...this.drafts].filter(([, draft]) => draft.kind === kind).map(([uri]) => uri);
+      void vscode.commands.executeCommand('setContext', `pisessiond.${key}`, uris);
+    }
+  }
+}

@@ -1,0 +1,140 @@
+/** Labels, names, out of the context and back, and undoing each of them. */
+
+import * as vscode from 'vscode';
+import type { Act } from '../model/undo';
+import type { EditContextParams, JsonObject, Row } from '../model/wire';
+import { formatTokens } from '../texts/figures';
+import { reasonAgainstOmitting } from '../texts/paint';
+import {
+  actUndoably,
+  entryRowOf,
+  modelOf,
+  remember,
+  rowsOf,
+  say,
+  type Command,
+  type Desk,
+} from './tools';
+
+const NOTE = 'This result was taken out of the context.';
+
+export const label: Command = async (desk, ...given) => {
+  const row = entryRowOf(desk, given);
+  if (!row) {
+    return;
+  }
+  const old = row.label ?? '';
+  const text = await vscode.window.showInputBox({ prompt: 'Label (empty clears it)', value: old });
+  if (text === undefined || text.trim() === old) {
+    return;
+  }
+  const named = (value: string): Act => ({
+    method: 'session/label',
+    params: { target: row.entry, label: value === '' ? null : value },
+  });
+  await actUndoably(desk, named(text.trim()), [named(old)], saidOf(text.trim()));
+};
+
+export const rename: Command = async (desk) => {
+  const old = modelOf(desk).info?.name ?? '';
+  const text = await vscode.window.showInputBox({ prompt: 'Name (empty clears it)', value: old });
+  if (text === undefined || text.trim() === old) {
+    return;
+  }
+  const named = (value: string): Act => ({
+    method: 'session/rename',
+    params: { name: value === '' ? null : value },
+  });
+  await actUndoably(desk, named(text.trim()), [named(old)], saidOf(text.trim()));
+};
+
+function saidOf(value: string): string {
+  return value === '' ? 'Cleared; Undo brings it back.' : 'Named; Undo takes it back.';
+}
+
+/** Undoes my last act by acting again; nothing of others is undone. */
+export const undo: Command = async (desk) => {
+  const model = modelOf(desk);
+  const last = desk.current.undo.last(model.foreignRev);
+  if (typeof last === 'string') {
+    say(last);
+    return;
+  }
+  for (const act of last.acts) {
+    await model.request(act.method, act.params);
+  }
+  desk.current.undo.forget(last);
+  desk.header.update();
+  say(last.sentence);
+};
+
+export const omit: Command = (desk, ...given) => edit(desk, rowsOf(desk, given), false);
+export const restore: Command = (desk, ...given) => edit(desk, rowsOf(desk, given), true);
+
+/** What Delete does: takes out, or puts back what is out. */
+export const toggleOmitted: Command = (desk, ...given) => {
+  const rows = rowsOf(desk, given);
+  return edit(desk, rows, rows.length > 0 && rows.every(isOut));
+};
+
+function isOut(row: Row): boolean {
+  return row.flags.includes('omitted') || row.flags.includes('replaced');
+}
+
+async function edit(desk: Desk, rows: readonly Row[], isBack: boolean): Promise<void> {
+  const reason =
+    rows.length === 0 ? 'Select a row first.' : rows.map(reasonAgainstOmitting).find(Boolean);
+  if (reason !== undefined) {
+    say(reason);
+    return;
+  }
+  const model = modelOf(desk);
+  const ids = (await Promise.all(rows.map((row) => entriesOf(desk, row)))).flat();
+  if (ids.length === 0) {
+    return;
+  }
+  const before = model.size?.tokens;
+  const { entries } = await model.request('session/entries', { ids });
+  let rev = 0;
+  for (const body of entries) {
+    rev = (await model.request('session/editContext', changeOf(body, isBack))).rev;
+  }
+  const acts = entries.map(
+    (body): Act => ({ method: 'session/editContext', params: changeOf(body, !isBack) }),
+  );
+  remember(desk, { acts, rev, sentence: 'It is as before.' });
+  const after = await model.request('session/contextSize', {});
+  say(
+    'tokens' in after && typeof after.tokens === 'number' && before !== undefined
+      ? saidOfSize(before, after.tokens)
+      : 'Done; Undo takes it back.',
+  );
+}
+
+/** Of work all its results, else the row's own entry. */
+async function entriesOf(desk: Desk, row: Row): Promise<NonNullable<Row['entry']>[]> {
+  if (row.kind !== 'work') {
+    return row.entry === null ? [] : [row.entry];
+  }
+  const model = modelOf(desk);
+  const params = { level: row.id, count: 2000, filter: model.filter };
+  const page = await model.request('session/rows', params);
+  return page.rows.flatMap((one) => (one.kind === 'step' && one.entry !== null ? [one.entry] : []));
+}
+
+/** A result is replaced by a note, so that its call keeps one. */
+function changeOf(body: JsonObject, isBack: boolean): Omit<EditContextParams, 'session'> {
+  const message = body.message as JsonObject | undefined;
+  const isResult = message?.role === 'toolResult';
+  const gone = isResult ? { content: [{ type: 'text', text: NOTE }] } : null;
+  return {
+    target: body.id as EditContextParams['target'],
+    replacement: isBack ? 'restore' : gone,
+  };
+}
+
+function saidOfSize(before: number, after: number): string {
+  const sign = after <= before ? '−' : '+';
+  const change = `${sign}${formatTokens(Math.abs(after - before))}`;
+  return `${change}, ${formatTokens(before)} → ${formatTokens(after)}; Undo takes it back.`;
+}

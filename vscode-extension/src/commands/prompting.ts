@@ -1,0 +1,40 @@
+/** Messages of the user's: written in an untitled document, appended when they are sent. */
+
+import * as vscode from 'vscode';
+import { Failure } from '../rpc/failure';
+import { modelOf, say, type Command, type Desk } from './tools';
+
+/** Opens the prompt with a text; empty: the draft that is there. */
+export async function openPrompt(desk: Desk, text: string): Promise<void> {
+  await desk.drafts.open({ kind: 'prompt', send: (body) => append(desk, body) }, text);
+  say('Append to Session sends it; the session goes on when pi answers.');
+}
+
+async function append(desk: Desk, text: string): Promise<void> {
+  if (text.trim() === '') {
+    throw new Failure('InvalidEntry', 'An empty message is not appended.');
+  }
+  const content = [{ type: 'text', text }];
+  const message = { role: 'user', content, timestamp: Date.now() };
+  await modelOf(desk).request('session/append', { entry: { type: 'message', message } });
+  await desk.tree.reveal('here');
+  say('Appended; pi answers it when it goes on with the session.');
+}
+
+export const openAppend: Command = (desk) => openPrompt(desk, '');
+
+export const send: Command = (desk) => desk.drafts.send();
+
+/** A terminal with pi on this session, in the session's folder. */
+export const continueInPi: Command = (desk) => {
+  const info = modelOf(desk).info;
+  if (!info || info.unsaved || info.path === null) {
+    say('The session is not on disk yet; pi can go on with it after the first answer.');
+    return;
+  }
+  const program = vscode.workspace.getConfiguration('pisessiond').get('pi', 'pi');
+  const cwd = typeof info.header.cwd === 'string' ? info.header.cwd : undefined;
+  // The program is started itself, with no shell to read what a path may hold.
+  const options = { name: 'pi', shellPath: program, shellArgs: ['--session', info.path] };
+  vscode.window.createTerminal({ ...options, ...(cwd === undefined ? {} : { cwd }) }).show();
+};

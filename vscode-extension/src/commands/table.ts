@@ -1,0 +1,84 @@
+/** Every command by its name, and which of them change a session. */
+
+import * as vscode from 'vscode';
+import { Failure } from '../rpc/failure';
+import { cancel, compact } from './compacting';
+import { compare, compareRowWithLeaf } from './comparing';
+import { connect, log, restartDaemon, showContext, status, walkthrough } from './daemon';
+import { label, omit, rename, restore, toggleOmitted, undo } from './editing';
+import * as looking from './looking';
+import { clone, fork, navigate } from './navigating';
+import { continueInPi, openAppend, send } from './prompting';
+import { allSessions, moreSessions, newSession, openSession, refreshSessions } from './sessions';
+import { refuse, type Command, type Desk } from './tools';
+
+const READING: Record<string, Command> = {
+  allSessions,
+  compare,
+  compareWithLeaf: compareRowWithLeaf,
+  connect,
+  copyId: looking.copyId,
+  copyText: looking.copyText,
+  defaultFilter: looking.defaultFilter,
+  export: looking.exportBranch,
+  filter: looking.filter,
+  findBranch: looking.findBranch,
+  log,
+  moreRows: looking.moreRows,
+  moreSessions,
+  openSession,
+  refreshSessions,
+  restartDaemon,
+  revealEntry: looking.revealEntry,
+  revealLeaf: looking.revealLeaf,
+  search: looking.search,
+  showContext,
+  showEntry: looking.showEntry,
+  sizeColumn: looking.sizeColumn,
+  status,
+  walkthrough,
+};
+
+const CHANGING: Record<string, Command> = {
+  append: openAppend,
+  cancel,
+  clone,
+  compact,
+  continueInPi,
+  fork,
+  label,
+  navigate,
+  newSession,
+  omit,
+  rename,
+  restore,
+  send,
+  toggleOmitted,
+  undo,
+  writeSummary: send,
+};
+
+/** Registers all of them; what goes wrong in one is said in one sentence. */
+export function registerCommands(desk: Desk): vscode.Disposable[] {
+  const table = [
+    ...Object.entries(READING).map(([name, command]) => ({ name, command, changes: false })),
+    ...Object.entries(CHANGING).map(([name, command]) => ({ name, command, changes: true })),
+  ];
+  return table.map(({ name, command, changes }) => {
+    const run = async (...given: unknown[]): Promise<void> => {
+      try {
+        if (changes && !vscode.workspace.isTrusted) {
+          throw new Failure(
+            'ReadOnly',
+            'This folder is not trusted, so that sessions can only be read; trust it first.',
+          );
+        }
+        desk.connection.start();
+        await command(desk, ...given);
+      } catch (error) {
+        await refuse(desk, error, () => run(...given));
+      }
+    };
+    return vscode.commands.registerCommand(`pisessiond.${name}`, run);
+  });
+}

@@ -1,0 +1,158 @@
+/** What commands share: the row they are about, asking, and refusing in one sentence. */
+
+import * as vscode from 'vscode';
+import type { Connection } from '../daemon/connection';
+import type { SessionModel } from '../model/session';
+import type { Act, Undoable } from '../model/undo';
+import type { Progress, Row } from '../model/wire';
+import { asFailure, Failure } from '../rpc/failure';
+import { refusalOf, type NextStep } from '../texts/refusals';
+import { operationText } from '../texts/status';
+import type { CurrentSession } from '../views/current';
+import type { Documents } from '../views/documents';
+import type { Header } from '../views/header';
+import type { SessionsView } from '../views/sessions';
+import { isRowNode, type BranchTree } from '../views/tree';
+import type { Drafts } from './drafts';
+
+export interface Desk {
+  connection: Connection;
+  current: CurrentSession;
+  tree: BranchTree;
+  sessions: SessionsView;
+  header: Header;
+  documents: Documents;
+  drafts: Drafts;
+  log: vscode.LogOutputChannel;
+  extension: vscode.Extension<unknown>;
+}
+
+export type Command = (desk: Desk, ...given: unknown[]) => unknown;
+
+/** Milliseconds a sentence stands in the status bar. */
+const READ = 6000;
+
+export function say(sentence: string): void {
+  vscode.window.setStatusBarMessage(sentence, READ);
+}
+
+/**
+ * The session at hand.
+ * @throws {Failure} when none is open
+ */
+export function modelOf(desk: Desk): SessionModel {
+  const model = desk.current.model;
+  if (model?.handle === undefined) {
+    throw new Failure('SessionNotFound', 'No session is open here; choose one under Sessions.');
+  }
+  return model;
+}
+
+/** The row of a menu or a click, else the one that is selected. */
+export function rowOf(desk: Desk, given: readonly unknown[]): Row | undefined {
+  const [node] = given;
+  return isRowNode(node) ? desk.tree.rowOf(node) : desk.tree.selectedRows()[0];
+}
+
+/** All rows of a menu, or those that are selected. */
+export function rowsOf(desk: Desk, given: readonly unknown[]): Row[] {
+  const [node, nodes] = given;
+  const chosen = Array.isArray(nodes) ? nodes : isRowNode(node) ? [node] : undefined;
+  return chosen
+    ? chosen.flatMap((one) => (isRowNode(one) ? (desk.tree.rowOf(one) ?? []) : []))
+    : desk.tree.selectedRows();
+}
+
+/** A row that stands for an entry; else says that there is none. */
+export function entryRowOf(
+  desk: Desk,
+  given: readonly unknown[],
+): (Row & { entry: NonNullable<Row['entry']> }) | undefined {
+  const row = rowOf(desk, given);
+  if (!row || row.entry === null) {
+    say('Select a row that stands for an entry first.');
+    return undefined;
+  }
+  return row as Row & { entry: NonNullable<Row['entry']> };
+}
+
+/** Does an act, and remembers how to undo it. */
+export async function actUndoably(
+  desk: Desk,
+  now: Act,
+  before: Act[],
+  said: string,
+): Promise<void> {
+  const model = modelOf(desk);
+  const answer = (await model.request(now.method, now.params)) as { rev: number };
+  remember(desk, { acts: before, rev: answer.rev, sentence: 'It is as before.' });
+  say(said);
+}
+
+export function remember(desk: Desk, undoable: Undoable): void {
+  desk.current.undo.remember(undoable);
+  desk.header.update();
+}
+
+/** Runs something that takes its time, with what has come of it and a button that ends it. */
+export async function withProgress<T>(
+  desk: Desk,
+  title: string,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const model = modelOf(desk);
+  const abort = new AbortController();
+  const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
+  return vscode.window.withProgress(options, async (progress, token) => {
+    token.onCancellationRequested(() => abort.abort());
+    const unlisten = model.on((happening) => {
+      if (happening.what === 'progress' && isMine(happening.progress, desk)) {
+        progress.report({ message: operationText(happening.progress) });
+      }
+    });
+    try {
+      return await work(abort.signal);
+    } finally {
+      unlisten();
+    }
+  });
+}
+
+function isMine(progress: Progress, desk: Desk): boolean {
+  return (
+    typeof progress.origin === 'object' && progress.origin.clientId === desk.connection.clientId
+  );
+}
+
+/** Says why something was refused, and does what the user chooses next. */
+export async function refuse(desk: Desk, error: unknown, again: () => unknown): Promise<void> {
+  const failure = asFailure(error);
+  desk.log.info(`${failure.kind}: ${failure.message}`);
+  const refusal = refusalOf(failure);
+  if (refusal) {
+    const step = await vscode.window.showWarningMessage(refusal.sentence, ...refusal.steps);
+    await goOn(desk, step, again);
+  }
+}
+
+async function goOn(desk: Desk, step: NextStep | undefined, again: () => unknown): Promise<void> {
+  switch (step) {
+    case 'Show':
+      await desk.tree.reveal('here');
+      break;
+    case 'Try Again':
+      await again();
+      break;
+    case 'Cancel It':
+      await vscode.commands.executeCommand('pisessiond.cancel');
+      break;
+    case 'Log':
+      desk.log.show();
+      break;
+    case 'Walkthrough':
+      await vscode.commands.executeCommand('pisessiond.walkthrough');
+      break;
+    case undefined:
+      break;
+  }
+}

@@ -1,0 +1,311 @@
+/**
+ * Rows by level: pages as they were read, brought up to date by what the daemon tells, and which
+ * rows are open. What is missing is asked for; what is stale stays until it has been read anew.
+ */
+
+import { asFailure } from '../rpc/failure';
+import type { EntryId, Row, RowsChange, RowsParams, RowsResult } from './wire';
+import { Level } from './level';
+
+/** Rows of a page. */
+export const PAGE = 500;
+/** Alternatives of a group are read in smaller pieces. */
+const GROUP_PAGE = 50;
+/** Changes that are kept to be laid over a page that was made before them. */
+const KEPT = 200;
+
+/** The main line among levels; the others go by the row they are inside. */
+export const MAIN = null;
+export type LevelKey = string | null;
+
+export type RowsWish = Omit<RowsParams, 'session' | 'filter'>;
+
+export class RowLevels {
+  private levels = new Map<LevelKey, Level>();
+  /** What the user opened (true) or closed (false), by row. */
+  private readonly folds = new Map<string, boolean>();
+  /** Which question about a level counts: an older one counts no more. */
+  private readonly asked = new Map<LevelKey, number>();
+  private questions = 0;
+  /** Grows whenever everything is read anew; what was asked before counts no more. */
+  private generation = 0;
+  private late: { rev: number; change: RowsChange }[] = [];
+  private isGathering = false;
+  private isStale = false;
+
+  constructor(
+    private readonly ask: (wish: RowsWish) => Promise<RowsResult>,
+    private readonly changed: () => void,
+  ) {}
+
+  level(key: LevelKey): Level | undefined {
+    return this.levels.get(key);
+  }
+
+  /** A row wherever it is, if it has been read. */
+  row(id: string): Row | undefined {
+    for (const level of this.levels.values()) {
+      const row = level.row(id);
+      if (row) {
+        return row;
+      }
+    }
+    return undefined;
+  }
+
+  isOpen(row: Row): boolean {
+    return row.fold !== 'none' && (this.folds.get(row.id) ?? row.fold === 'open');
+  }
+
+  setOpen(id: string, isOpen: boolean): void {
+    this.folds.set(id, isOpen);
+  }
+
+  setFolds(folds: Iterable<[string, boolean]>): void {
+    this.folds.clear();
+    for (const [id, isOpen] of folds) {
+      this.folds.set(id, isOpen);
+    }
+  }
+
+  // Reading.
+
+  /**
+   * Reads the main line and what is open inside, then takes all of it at once.
+   * @param isSame whether rows that were read before are of the same session and filter
+   * @returns whether it was taken; not where it was begun anew meanwhile
+   */
+  async readAll(page: RowsResult | undefined, isSame: boolean): Promise<boolean> {
+    const mine = ++this.generation;
+    this.late = [];
+    this.isGathering = true;
+    this.isStale = false;
+    try {
+      const main = page ?? (await this.ask({ around: 'here', count: PAGE }));
+      const gathered = new Map<LevelKey, Level>();
+      if (mine === this.generation) {
+        const known = isSame ? this.levels.get(MAIN) : undefined;
+        known?.replace(main);
+        gathered.set(MAIN, known ?? new Level(main));
+        await this.gather(main.rows, gathered);
+      }
+      if (mine !== this.generation) {
+        return false;
+      }
+      this.levels = gathered;
+      this.asked.clear();
+      this.layOver(main.rev);
+    } finally {
+      if (mine === this.generation) {
+        this.isGathering = false;
+      }
+    }
+    if (this.isStale) {
+      this.refresh(MAIN);
+    }
+    return true;
+  }
+
+  private async gather(rows: readonly Row[], into: Map<LevelKey, Level>): Promise<void> {
+    await Promise.all(
+      rows.map(async (row) => {
+        if (!this.isOpen(row) || into.has(row.id)) {
+          return;
+        }
+        try {
+          const inside = new Level(await this.ask({ level: row.id, count: pageOf(row.id) }));
+          into.set(row.id, inside);
+          await this.gather(inside.rows, into);
+        } catch {
+          // It is read when it is opened again.
+        }
+      }),
+    );
+  }
+
+  /** Rows inside one, read where they are not known. */
+  async inside(key: LevelKey): Promise<Level | undefined> {
+    if (!this.levels.has(key) && key !== MAIN) {
+      await this.askLevel(key, { count: pageOf(key) }, (page) => {
+        this.levels.set(key, new Level(page));
+      });
+    }
+    return this.levels.get(key);
+  }
+
+  /** Reads one more page in front of, or behind, what is known of a level. */
+  async more(key: LevelKey, side: 'before' | 'after'): Promise<void> {
+    const level = this.levels.get(key);
+    const from = level?.[side];
+    if (level && from !== undefined) {
+      await this.askLevel(key, { [side]: from, count: pageOf(key) }, (page) => {
+        if (side === 'before') {
+          level.extendBefore(page);
+        } else {
+          level.extendAfter(page);
+        }
+      });
+    }
+  }
+
+  /**
+   * The row of an entry and the rows to open on the way to it, the outermost first, all of them
+   * read; undefined where the entry has no row.
+   */
+  async find(entry: EntryId | 'here'): Promise<{ row: Row; path: string[] } | undefined> {
+    const page = await this.ask({ around: entry, count: PAGE });
+    const row = page.rows.find((one) => standsFor(one, entry));
+    if (!row) {
+      return undefined;
+    }
+    const path = page.path ?? [];
+    for (const id of path) {
+      this.folds.set(id, true);
+    }
+    for (const key of [MAIN, ...path.slice(0, -1)]) {
+      await this.inside(key);
+    }
+    const level = this.levels.get(page.level);
+    if (!level) {
+      this.levels.set(page.level, new Level(page));
+    } else if (level.position(row.id) < 0) {
+      level.replace(page);
+    }
+    this.layOver(page.rev);
+    this.changed();
+    return { row, path };
+  }
+
+  private async askLevel(
+    key: LevelKey,
+    wish: RowsWish,
+    take: (page: RowsResult) => void,
+  ): Promise<void> {
+    const mine = ++this.questions;
+    const generation = this.generation;
+    this.asked.set(key, mine);
+    const counts = () => this.asked.get(key) === mine && generation === this.generation;
+    try {
+      const page = await this.ask(key === MAIN ? wish : { ...wish, level: key });
+      if (counts()) {
+        this.asked.delete(key);
+        take(page);
+        this.layOver(page.rev);
+        this.changed();
+      }
+    } catch (error) {
+      if (counts()) {
+        this.asked.delete(key);
+        this.failed(key, error);
+      }
+    }
+  }
+
+  private failed(key: LevelKey, error: unknown): void {
+    if (asFailure(error).kind !== 'Offline') {
+      if (key !== MAIN) {
+        // There is no such row any more, or nothing inside.
+        this.levels.delete(key);
+      }
+      this.changed();
+    }
+  }
+
+  // What the daemon tells.
+
+  /** Takes a change of rows; `rev` is the session's revision after it. */
+  hear(change: RowsChange, rev: number): void {
+    this.late.push({ rev, change });
+    if (this.late.length > KEPT) {
+      this.late.shift();
+    }
+    this.apply(change);
+    const stale = change.stale ?? [];
+    if (this.isGathering && stale.length > 0) {
+      // What is on its way may have been made before.
+      this.isStale = true;
+    } else if (stale.includes(MAIN)) {
+      this.refresh(MAIN);
+    } else {
+      stale.forEach((key) => this.refresh(key));
+    }
+  }
+
+  /** Lays changes over a page that was made before they came; twice is as good as once. */
+  private layOver(rev: number): void {
+    for (const one of this.late) {
+      if (one.rev >= rev) {
+        this.apply(one.change);
+      }
+    }
+  }
+
+  private apply(change: RowsChange): void {
+    for (const id of change.gone ?? []) {
+      for (const level of this.levels.values()) {
+        level.remove(id);
+      }
+      this.levels.delete(id);
+    }
+    for (const row of change.upsert ?? []) {
+      const home = this.levels.get(row.level);
+      for (const level of this.levels.values()) {
+        if (level !== home) {
+          level.remove(row.id);
+        }
+      }
+      home?.upsert(row);
+    }
+  }
+
+  /** Asks again for a level that is stale, and for what is open inside. */
+  private refresh(key: LevelKey): void {
+    for (const known of [...this.levels.keys()]) {
+      if (known !== key && known !== MAIN && (key === MAIN || this.isInside(known, key))) {
+        this.refreshOne(known);
+      }
+    }
+    if (this.levels.has(key)) {
+      this.refreshOne(key);
+    }
+  }
+
+  private refreshOne(key: LevelKey): void {
+    const row = key === MAIN ? undefined : this.row(key);
+    if (key !== MAIN && !(row && this.isOpen(row))) {
+      // It is read when it is opened.
+      this.levels.delete(key);
+      this.asked.delete(key);
+      return;
+    }
+    const wish = key === MAIN ? { around: 'here' as const, count: PAGE } : { count: pageOf(key) };
+    void this.askLevel(key, wish, (page) => {
+      const level = this.levels.get(key);
+      if (level) {
+        level.replace(page);
+      } else {
+        this.levels.set(key, new Level(page));
+      }
+    });
+  }
+
+  private isInside(key: string, outer: string): boolean {
+    let row = this.row(key);
+    while (row && row.level !== null) {
+      if (row.level === outer) {
+        return true;
+      }
+      row = this.row(row.level);
+    }
+    return false;
+  }
+}
+
+function pageOf(key: LevelKey): number {
+  return key?.startsWith('g:') ? GROUP_PAGE : PAGE;
+}
+
+/** Whether acting on a row means this entry, or the row stands for it. */
+function standsFor(row: Row, entry: EntryId | 'here'): boolean {
+  return row.id === entry || [row.entry, row.last, row.first].includes(entry);
+}

@@ -1,0 +1,342 @@
+/**
+ * One open session as the daemon tells of it: what stands above the rows, and the rows.
+ *
+ * It is fed by `session/open` and `session/didChange` and asks for what is missing. Views are
+ * functions of it; nothing here knows an editor.
+ */
+
+import type { Daemon } from '../daemon/connection';
+import { asFailure, Failure } from '../rpc/failure';
+import type { Message, Method, Params, Result } from '../rpc/peer';
+import type {
+  Change,
+  ContextSize,
+  DidChange,
+  EntryId,
+  OpenParams,
+  OpenResult,
+  Origin,
+  Progress,
+  Row,
+  RowsChange,
+  TreeFilter,
+} from './wire';
+import { Emitter } from './events';
+import type { Level } from './level';
+import { PAGE, RowLevels, type LevelKey } from './rows';
+
+export type Wish = Pick<OpenParams, 'session' | 'path' | 'latest'>;
+
+export type Happening =
+  | { what: 'rows' }
+  | { what: 'header' }
+  /** Everything was read anew. */
+  | { what: 'reset' }
+  /** Others, or the user, have acted: what each change says. */
+  | { what: 'acts'; changes: Change[] }
+  | { what: 'progress'; progress: Progress }
+  | { what: 'lost'; reason: string };
+
+export class SessionModel {
+  handle: string | undefined;
+  /** What `session/open` answered, brought up to date. */
+  info: OpenResult | undefined;
+  /** At the leaf. */
+  size: ContextSize | null = null;
+  /** What runs now. */
+  operation: Progress | null = null;
+  /** Why there are no rows. */
+  problem: Failure | undefined;
+  /** Of the newest change by somebody else: what was done before cannot be undone alone. */
+  foreignRev = 0;
+  /** Entries that another client or program has added, until they were seen. */
+  readonly fresh = new Set<string>();
+
+  private readonly happened = new Emitter<Happening>();
+  private readonly rows: RowLevels;
+  private readonly unlisten: (() => void)[];
+  private ticket = 0;
+  private shownFilter: TreeFilter | undefined;
+  private wasOffline = false;
+  private isClosed = false;
+
+  constructor(
+    private readonly daemon: Daemon,
+    private wish: Wish,
+    private wishedFilter: TreeFilter = 'default',
+    /** What the user opened and closed in this session before. */
+    private readonly rememberedFolds: (info: OpenResult) => Iterable<[string, boolean]> = () => [],
+  ) {
+    this.rows = new RowLevels(
+      (wish) => this.request('session/rows', { ...wish, filter: this.wishedFilter }),
+      () => this.happened.emit({ what: 'rows' }),
+    );
+    this.unlisten = [
+      daemon.onState(() => this.connectionChanged()),
+      daemon.onTold((message) => this.hear(message)),
+    ];
+  }
+
+  on(listener: (happening: Happening) => void): () => void {
+    return this.happened.on(listener);
+  }
+
+  get filter(): TreeFilter {
+    return this.wishedFilter;
+  }
+
+  get leaf(): EntryId | null {
+    return this.info?.leaf ?? null;
+  }
+
+  /** Hears and tells nothing more. */
+  leave(): void {
+    this.isClosed = true;
+    for (const unlisten of this.unlisten) {
+      unlisten();
+    }
+  }
+
+  /** Leaves the session and ends the subscription; others go on. */
+  close(): void {
+    if (this.isClosed) {
+      return;
+    }
+    this.leave();
+    if (this.handle !== undefined && this.daemon.state === 'ready') {
+      this.daemon.request('session/close', { session: this.handle }).catch(() => undefined);
+    }
+  }
+
+  // Rows.
+
+  /** A level as far as it is known. */
+  level(key: LevelKey): Level | undefined {
+    return this.rows.level(key);
+  }
+
+  /** A row wherever it is, if it has been read. */
+  row(id: string): Row | undefined {
+    return this.rows.row(id);
+  }
+
+  isOpen(row: Row): boolean {
+    return this.rows.isOpen(row);
+  }
+
+  /** Says that a row was opened or closed by whoever shows it. */
+  setOpen(id: string, isOpen: boolean): void {
+    this.rows.setOpen(id, isOpen);
+  }
+
+  /** Rows inside one, read where they are not known. */
+  inside(key: LevelKey): Promise<Level | undefined> {
+    return this.rows.inside(key);
+  }
+
+  /** Reads one more page in front of, or behind, what is known of a level. */
+  more(key: LevelKey, side: 'before' | 'after'): Promise<void> {
+    return this.rows.more(key, side);
+  }
+
+  /** The row of an entry, with all on the way to it read; undefined where it has none. */
+  find(entry: EntryId | 'here'): Promise<{ row: Row; path: string[] } | undefined> {
+    return this.rows.find(entry);
+  }
+
+  // Reading anew.
+
+  /** Asks anew for everything. What is shown stays until all of it, open levels too, has come. */
+  async fetch(): Promise<void> {
+    const mine = ++this.ticket;
+    const filter = this.wishedFilter;
+    try {
+      const answer = await this.daemon.request('session/open', {
+        ...this.wish,
+        rows: { filter, count: PAGE },
+      });
+      if (!this.isOver(mine)) {
+        await this.take(answer, filter, mine);
+      }
+    } catch (error) {
+      if (!this.isOver(mine)) {
+        this.cannotOpen(asFailure(error));
+      }
+    }
+  }
+
+  /** Shows rows by another filter. */
+  async setFilter(filter: TreeFilter): Promise<void> {
+    this.wishedFilter = filter;
+    await this.fetch();
+  }
+
+  private cannotOpen(failure: Failure): void {
+    // Without a daemon nothing is known of the session; that there is none is told elsewhere.
+    if (failure.kind !== 'Offline' && failure.kind !== 'NotInstalled') {
+      this.problem = failure;
+    }
+    this.happened.emit({ what: 'header' });
+  }
+
+  private async take(answer: OpenResult, filter: TreeFilter, mine: number): Promise<void> {
+    const isSame = this.handle === answer.session && this.shownFilter === filter;
+    if (this.handle !== answer.session) {
+      this.rows.setFolds(this.rememberedFolds(answer));
+    }
+    this.problem = undefined;
+    this.handle = answer.session;
+    this.info = answer;
+    // A session that was the newest once stays the one at hand until another is asked for.
+    this.wish =
+      answer.path !== null && !answer.unsaved ? { path: answer.path } : { session: answer.session };
+    this.size = answer.contextSize;
+    this.operation = answer.operation;
+    // Without rows in the answer it changed while it was read.
+    const isTaken = await this.rows.readAll(answer.rows ?? undefined, isSame);
+    if (isTaken && !this.isOver(mine)) {
+      this.shownFilter = filter;
+      this.happened.emit({ what: 'reset' });
+    }
+  }
+
+  private isOver(mine: number): boolean {
+    return this.isClosed || mine !== this.ticket;
+  }
+
+  private connectionChanged(): void {
+    if (this.daemon.state === 'ready' && this.wasOffline) {
+      this.wasOffline = false;
+      void this.fetch();
+    } else if (this.daemon.state === 'offline' || this.daemon.state === 'missing') {
+      this.wasOffline = true;
+      this.operation = null;
+    }
+    this.happened.emit({ what: 'header' });
+  }
+
+  /**
+   * Asks the daemon something about this session.
+   * @throws {Failure} the refusal, or that no session is open
+   */
+  async request<M extends Method>(
+    method: M,
+    params: Omit<Params<M>, 'session'>,
+    signal?: AbortSignal,
+  ): Promise<Result<M>> {
+    if (this.handle === undefined) {
+      throw new Failure('SessionNotFound', 'No session is open here; choose one under Sessions.');
+    }
+    const whole = { ...params, session: this.handle } as Params<M>;
+    return this.daemon.request(method, whole, signal);
+  }
+
+  // What the daemon tells.
+
+  private hear(message: Message): void {
+    if (
+      this.handle === undefined ||
+      !('session' in message.params) ||
+      message.params.session !== this.handle
+    ) {
+      return;
+    }
+    switch (message.method) {
+      case 'session/didChange':
+        this.apply(message.params);
+        break;
+      case 'session/didReset':
+        this.happened.emit({ what: 'lost', reason: message.params.reason });
+        void this.fetch();
+        break;
+      case 'session/didProgress':
+        this.operation = isRunning(message.params) ? message.params : null;
+        this.happened.emit({ what: 'progress', progress: message.params });
+        break;
+      case 'session/didPresence':
+        if (this.info) {
+          this.info.clients = message.params.clients;
+        }
+        this.happened.emit({ what: 'header' });
+        break;
+      default:
+        break;
+    }
+  }
+
+  private apply(delta: DidChange): void {
+    const info = this.info;
+    if (!info || delta.epoch !== info.epoch || delta.base > info.rev) {
+      void this.fetch();
+      return;
+    }
+    if (delta.base < info.rev) {
+      return;
+    }
+    info.rev = delta.rev;
+    info.leaf = delta.leaf;
+    this.size = delta.contextSize ?? this.size;
+    const acts: Change[] = [];
+    for (const change of delta.changes) {
+      if (change.kind === 'rows') {
+        this.rows.hear(change satisfies RowsChange, delta.rev);
+      } else {
+        acts.push(change);
+        this.applyChange(change, info, delta.rev);
+      }
+    }
+    this.happened.emit({ what: 'rows' });
+    if (acts.length > 0) {
+      this.happened.emit({ what: 'acts', changes: acts });
+    }
+  }
+
+  /** Whether somebody else did something. */
+  isOther(origin: Origin): boolean {
+    return typeof origin === 'string' || origin.clientId !== this.daemon.clientId;
+  }
+
+  private applyChange(change: Change, info: OpenResult, rev: number): void {
+    const nodes = change.nodes ?? [];
+    info.entryCount += nodes.length;
+    if (change.origin === 'external') {
+      info.lastExternal = new Date().toISOString();
+    }
+    if (this.isOther(change.origin) && change.origin !== 'repair') {
+      this.foreignRev = rev;
+      if (change.kind === 'append') {
+        nodes.forEach((node) => this.fresh.add(String(node.id)));
+      }
+    }
+    applyToHeader(change, info);
+  }
+}
+
+function applyToHeader(change: Change, info: OpenResult): void {
+  const members = change as Partial<OpenResult> & {
+    ours?: EntryId | null;
+    theirs?: EntryId | null;
+  };
+  switch (change.kind) {
+    case 'rename':
+      info.name = members.name ?? null;
+      break;
+    case 'save':
+      info.unsaved = false;
+      info.path = members.path ?? info.path;
+      break;
+    case 'leafConflict':
+      info.leafConflict = { ours: members.ours ?? null, theirs: members.theirs ?? null };
+      break;
+    case 'navigate':
+      info.leafConflict = null;
+      break;
+    case 'problem':
+      info.problems = [...info.problems, ...(members.problems ?? [])];
+      break;
+  }
+}
+
+function isRunning(progress: Progress): boolean {
+  return progress.state === 'begin' || progress.state === 'report';
+}

@@ -1,0 +1,118 @@
+/** The session that this window shows: which one, and what of it outlives a restart. */
+
+import * as vscode from 'vscode';
+import type { Connection } from '../daemon/connection';
+import { Emitter } from '../model/events';
+import { FoldMemory } from '../model/folds';
+import { SessionModel, type Happening, type Wish } from '../model/session';
+import type { OpenResult, TreeFilter } from '../model/wire';
+import { UndoStack } from '../model/undo';
+
+const FOLDS = 'pisessiond.folds';
+const CHOSEN = 'pisessiond.session';
+
+export class CurrentSession implements vscode.Disposable {
+  model: SessionModel | undefined;
+  readonly undo = new UndoStack();
+  /** Whether it goes along when a newer session begins in the folder. */
+  follows = true;
+
+  private readonly happened = new Emitter<Happening | { what: 'switched' }>();
+  private readonly folds: FoldMemory;
+  private unlisten: (() => void) | undefined;
+  private filter: TreeFilter = 'default';
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly memory: vscode.Memento,
+  ) {
+    this.folds = new FoldMemory(memory.get(FOLDS));
+  }
+
+  on(listener: (happening: Happening | { what: 'switched' }) => void): () => void {
+    return this.happened.on(listener);
+  }
+
+  /** Opens what was chosen last in this folder, else its newest session. */
+  async begin(): Promise<void> {
+    if (this.model) {
+      return;
+    }
+    const chosen = this.memory.get<string>(CHOSEN);
+    if (chosen !== undefined) {
+      const model = await this.show({ path: chosen }, false);
+      if (!model.problem) {
+        return;
+      }
+      // Its file is gone, or unreadable.
+      await this.memory.update(CHOSEN, undefined);
+    }
+    const folder = currentFolder();
+    if (folder !== undefined) {
+      await this.show({ latest: { cwd: folder } }, true);
+    }
+  }
+
+  /** Shows a session because the user chose it. */
+  async choose(wish: Wish): Promise<void> {
+    const { info } = await this.show(wish, false);
+    const path = info?.unsaved ? undefined : info?.path;
+    await this.memory.update(CHOSEN, path ?? undefined);
+  }
+
+  /** Goes along to a newer session. */
+  async follow(wish: Wish): Promise<void> {
+    await this.show(wish, true);
+  }
+
+  async setFilter(filter: TreeFilter): Promise<void> {
+    this.filter = filter;
+    await this.model?.setFilter(filter);
+  }
+
+  /** Opened or closed by the user, and remembered. */
+  setOpen(row: string, isOpen: boolean): void {
+    const info = this.model?.info;
+    this.model?.setOpen(row, isOpen);
+    if (info) {
+      this.folds.set(keyOf(info), row, isOpen);
+      void this.memory.update(FOLDS, this.folds.toStored());
+    }
+  }
+
+  dispose(): void {
+    this.unlisten?.();
+    this.model?.close();
+  }
+
+  private async show(wish: Wish, follows: boolean): Promise<SessionModel> {
+    const before = this.model;
+    const model = new SessionModel(this.connection, wish, this.filter, (info) =>
+      this.folds.of(keyOf(info)),
+    );
+    this.unlisten?.();
+    this.unlisten = model.on((happening) => this.happened.emit(happening));
+    this.model = model;
+    this.follows = follows;
+    this.undo.clear();
+    await model.fetch();
+    if (before && before.handle !== model.handle) {
+      before.close();
+    } else {
+      // The same session: closing it would end the subscription that the new one has.
+      before?.leave();
+    }
+    this.happened.emit({ what: 'switched' });
+    return model;
+  }
+}
+
+function keyOf(info: OpenResult): string {
+  return info.path ?? info.session;
+}
+
+/** The workspace's first folder on a disk. */
+export function currentFolder(): string | undefined {
+  return vscode.workspace.workspaceFolders?.find((folder) => folder.uri.scheme === 'file')?.uri
+    .fsPath;
+}

@@ -1,0 +1,131 @@
+/** What stands above the rows, in the status bar and in the context keys of menus. */
+
+import * as vscode from 'vscode';
+import type { Connection } from '../daemon/connection';
+import type { SessionModel } from '../model/session';
+import { headerMessage, titleLine } from '../texts/header';
+import { statusText, type Thresholds } from '../texts/status';
+import type { CurrentSession } from './current';
+import type { BranchTree } from './tree';
+
+const COLOURS = {
+  ok: undefined,
+  warn: 'statusBarItem.warningBackground',
+  high: 'statusBarItem.errorBackground',
+} as const;
+
+/** Milliseconds before anything says that it takes a while. */
+const CALM = 300;
+
+export class Header implements vscode.Disposable {
+  private readonly item: vscode.StatusBarItem;
+  private readonly keys = new Map<string, unknown>();
+  private readonly disposables: vscode.Disposable[] = [];
+  private calm: NodeJS.Timeout | undefined;
+  private isLong = false;
+  private last = '';
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly current: CurrentSession,
+    private readonly tree: BranchTree,
+  ) {
+    this.item = vscode.window.createStatusBarItem('context', vscode.StatusBarAlignment.Right, 50);
+    this.item.name = 'pi context';
+    this.item.command = 'pisessiond.showContext';
+    current.on(() => this.update());
+    connection.onState((state) => {
+      clearTimeout(this.calm);
+      this.isLong = false;
+      if (state === 'connecting') {
+        this.calm = setTimeout(() => {
+          this.isLong = true;
+          this.update();
+        }, CALM);
+      }
+      this.update();
+    });
+    this.disposables.push(
+      this.item,
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.update()),
+      vscode.workspace.onDidChangeConfiguration((event) => {
+        if (event.affectsConfiguration('pisessiond.thresholds')) {
+          this.update();
+        }
+      }),
+    );
+    this.update();
+  }
+
+  dispose(): void {
+    clearTimeout(this.calm);
+    for (const one of this.disposables) {
+      one.dispose();
+    }
+  }
+
+  update(): void {
+    const model = this.current.model;
+    this.setKeys(model);
+    this.setStatus(model);
+    this.tree.view.description = model && titleLine(model);
+    this.tree.view.message = headerMessage(this.connection, model, this.isLong);
+  }
+
+  private setStatus(model: SessionModel | undefined): void {
+    const shown = statusText({
+      size: model?.size ?? null,
+      operation: model?.operation ?? null,
+      isUnsaved: model?.info?.unsaved ?? false,
+      state: this.connection.state,
+      thresholds: ownThresholds(),
+    });
+    const signature = JSON.stringify(shown ?? null);
+    if (signature === this.last) {
+      return;
+    }
+    this.last = signature;
+    if (!shown) {
+      this.item.hide();
+      return;
+    }
+    const colour = COLOURS[shown.grade];
+    this.item.text = shown.text;
+    this.item.tooltip = shown.tooltip;
+    this.item.backgroundColor = colour && new vscode.ThemeColor(colour);
+    this.item.accessibilityInformation = { label: shown.spoken };
+    this.item.show();
+  }
+
+  private setKeys(model: SessionModel | undefined): void {
+    this.setKey('state', this.connection.state);
+    this.setKey('hasSession', model?.handle !== undefined);
+    this.setKey('noSession', model?.problem?.kind === 'SessionNotFound' || !model);
+    this.setKey('busy', (model?.operation ?? null) !== null);
+    this.setKey(
+      'readOnly',
+      !vscode.workspace.isTrusted || (model?.info?.readOnly ?? null) !== null,
+    );
+    this.setKey('canUndo', !this.current.undo.isEmpty);
+    this.setKey('filter', model?.filter ?? 'default');
+  }
+
+  private setKey(name: string, value: unknown): void {
+    if (this.keys.get(name) !== value) {
+      this.keys.set(name, value);
+      void vscode.commands.executeCommand('setContext', `pisessiond.${name}`, value);
+    }
+  }
+}
+
+/** The user's own thresholds for this client, where both are set and make sense. */
+function ownThresholds(): Thresholds | undefined {
+  const set = vscode.workspace.getConfiguration('pisessiond').get<unknown>('thresholds');
+  if (!Array.isArray(set) || set.length !== 2) {
+    return undefined;
+  }
+  const [warn, high] = set as unknown[];
+  return typeof warn === 'number' && typeof high === 'number' && warn <= high
+    ? { warn, high }
+    : undefined;
+}

@@ -1,0 +1,394 @@
+/** Figures, sentences and documents, without an editor and without a daemon. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ContextSize, ListedSession, MovePreview, Progress, Row } from '../src/model/wire';
+import { compactionLines } from '../src/texts/compaction';
+import { contextLines } from '../src/texts/context';
+import { markdown } from '../src/texts/entries';
+import { bar, formatDuration, formatTokens } from '../src/texts/figures';
+import { moveSentences, ways } from '../src/texts/moves';
+import { paintRows, tooltip } from '../src/texts/paint';
+import { cleanLine, cleanText, cut } from '../src/texts/plain';
+import { refusalOf } from '../src/texts/refusals';
+import { describe as describeSession, familiesOf, titleOf } from '../src/texts/sessions';
+import { statusText, type StatusInput } from '../src/texts/status';
+import { Failure } from '../src/rpc/failure';
+
+function size(members: Partial<ContextSize> = {}): ContextSize {
+  return {
+    tokens: 84_000,
+    source: 'measured',
+    estimated: 80_000,
+    measured: 84_000,
+    measuredAt: '2026-11-12T14:33:00.000Z',
+    before: null,
+    window: 200_000,
+    percent: 42,
+    model: 'demo/opus-5',
+    grade: 'ok',
+    dueAt: 184_000,
+    due: false,
+    ...members,
+  };
+}
+
+function status(members: Partial<ContextSize>, input: Partial<StatusInput> = {}): string {
+  const shown = statusText({
+    size: size(members),
+    operation: null,
+    isUnsaved: false,
+    state: 'ready',
+    ...input,
+  });
+  return shown ? `${shown.text} | ${shown.grade}` : '';
+}
+
+const RUNNING: Progress = {
+  session: 's',
+  operation: 'compact',
+  operationId: 'o',
+  origin: { client: 'nvim', clientId: 'n' },
+  reason: 'manual',
+  state: 'report',
+  received: 1200,
+  summarizer: 'demo',
+};
+
+test('the status bar says each state as agreed', () => {
+  assert.equal(status({}), 'pi ▰▰▱▱▱ 42% | ok');
+  assert.equal(
+    status({ percent: 3, tokens: 6000, source: 'estimated' }, { isUnsaved: true }),
+    'pi ▰▱▱▱▱ ~3% + | ok',
+  );
+  assert.equal(
+    status({ percent: 17, source: 'estimated', before: 186_000 }),
+    'pi ▰▱▱▱▱ ~17% (was 93%) | ok',
+  );
+  assert.equal(status({ percent: 78, grade: 'warn' }), '$(warning) pi ▰▰▰▰▱ 78% | warn');
+  assert.equal(status({ percent: 93, grade: 'high' }), '$(error) pi ▰▰▰▰▱ 93% compact? | high');
+  assert.equal(status({ percent: null, window: null }), 'pi 84k | ok');
+  assert.equal(
+    status({}, { operation: RUNNING }),
+    '$(sync~spin) pi compacting, 1.2k received | ok',
+  );
+  assert.equal(status({}, { state: 'offline' }), '$(debug-disconnect) pi (42%) | ok');
+});
+
+test('the status bar speaks in words', () => {
+  const shown = statusText({ size: size(), operation: null, isUnsaved: false, state: 'ready' });
+  assert.equal(shown?.spoken, 'pi context 42 percent used, measured');
+});
+
+test("a due compaction is said whatever the grade, and the user's own thresholds count", () => {
+  assert.match(status({ percent: 65, due: true }), /compact\? \| high$/);
+  assert.match(status({ percent: 65 }, { thresholds: { warn: 60, high: 80 } }), /\| warn$/);
+});
+
+test('without a session the status bar says nothing', () => {
+  const nothing = { size: null, operation: null, isUnsaved: false };
+  assert.equal(statusText({ ...nothing, state: 'ready' }), undefined);
+  assert.equal(statusText({ ...nothing, state: 'missing' }), undefined);
+});
+
+test('a bar shows any use at all, and is full only when the window is', () => {
+  const cells = (percent: number) => bar({ percent, window: 100, dueAt: null }, 5);
+  assert.deepEqual([0, 0.1, 42, 99.9, 100].map(cells), [
+    '▱▱▱▱▱',
+    '▰▱▱▱▱',
+    '▰▰▱▱▱',
+    '▰▰▰▰▱',
+    '▰▰▰▰▰',
+  ]);
+  assert.equal(bar({ percent: 42, window: 200_000, dueAt: 184_000 }, 10, true), '▰▰▰▰▱▱▱▱▱│');
+});
+
+test('figures change their step where they would need a fourth digit', () => {
+  const tokens = [812, 999, 1000, 9949, 9950, 84_000, 999_499, 999_500, 1_200_000, 12_000_000];
+  assert.deepEqual(tokens.map(formatTokens), [
+    '812',
+    '999',
+    '1.0k',
+    '9.9k',
+    '10k',
+    '84k',
+    '999k',
+    '1.0M',
+    '1.2M',
+    '12M',
+  ]);
+  const times = [400, 45_000, 372_000, 3_900_000, 187_200_000];
+  assert.deepEqual(times.map(formatDuration), ['0s', '45s', '6m12s', '1h05m', '2d04h']);
+});
+
+test('nothing in a text turns the direction, hides or acts', () => {
+  assert.equal(
+    cleanLine('a\u202eb\u200bc\x1b[31md\x1b]8;;x\x07e\ttab\r\nnext\ud800'),
+    'abcde tab next\ufffd',
+  );
+  assert.equal(cleanText('one\r\ntwo\u2028three\tx\u{e0041}'), 'one\ntwo\nthree    x');
+  assert.equal(cut('👍👍👍', 4), '👍…');
+});
+
+function row(members: Partial<Row> = {}): Row {
+  return {
+    id: 'e:1',
+    kind: 'user',
+    level: null,
+    after: null,
+    entry: '1',
+    first: '1',
+    last: '1',
+    entries: 1,
+    title: 'Use an injected clock instead',
+    label: null,
+    counts: [],
+    failed: 0,
+    outcome: null,
+    time: '2026-11-12T14:31:07.000Z',
+    duration: null,
+    tokens: 1800,
+    size: { tokens: 76_000, percent: 38, source: 'measured', grade: 'ok' },
+    rows: 0,
+    depth: 0,
+    fold: 'none',
+    flags: ['active'],
+    forks: [],
+    by: null,
+    ...members,
+  };
+}
+
+function paint(members: Partial<Row>, options: Partial<Parameters<typeof paintRows>[1]> = {}) {
+  const [painted] = paintRows([row(members)], {
+    today: '2026-11-12',
+    isOpen: () => false,
+    ...options,
+  });
+  assert.ok(painted);
+  return painted;
+}
+
+test('icons and colours come from the kind of a row alone, whatever its text says', () => {
+  const painted = paint({ title: '$(bug) [x](command:evil) <b>hi</b>', label: '$(flame)\u202e' });
+  assert.equal(painted.icon, 'account');
+  assert.equal(painted.label, '[$(flame)] $(bug) [x](command:evil) <b>hi</b>');
+});
+
+test('the badge says the percent, and that the window is full', () => {
+  const badge = (percent: number | null) =>
+    paint({ size: { tokens: 1, percent, source: 'measured', grade: 'ok' } }).badge;
+  assert.deepEqual([null, 0, 38.4, 99.9, 100, 130].map(badge), ['', '0', '38', '99', '!!', '!!']);
+  const without = paint({}, { badges: false });
+  assert.equal(without.badge, '');
+  assert.match(without.description, /^38% · /);
+});
+
+test('a date stands where a row begins another day', () => {
+  const rows = [
+    row({ id: 'a', time: '2026-11-11T23:00:00.000Z' }),
+    row({ id: 'b', time: '2026-11-11T23:30:00.000Z' }),
+    row({ id: 'c', time: '2026-11-12T00:10:00.000Z' }),
+  ];
+  const painted = paintRows(rows, { today: '2026-11-12', isOpen: () => false, size: 'off' });
+  assert.deepEqual(
+    painted.map((one) => one.description),
+    ['11Nov', '23:30', '12Nov'],
+  );
+});
+
+test('menus offer what a row can do', () => {
+  const words = (members: Partial<Row>) => paint(members).words;
+  assert.equal(words({}), 'user entry navigable labelable omittable');
+  assert.equal(words({ flags: ['active', 'omitted'] }), 'user entry navigable labelable omitted');
+  assert.equal(words({ flags: [] }), 'user entry navigable labelable');
+  assert.equal(words({ kind: 'summarised' }), 'summarised entry');
+  assert.equal(words({ kind: 'here', entry: null }), 'here');
+});
+
+test('a tooltip says who, when, what, where and how full, in plain text', () => {
+  const shown = tooltip(row({ label: 'green' }), 200_000, 'Use an injected\nclock **instead**');
+  assert.equal(
+    shown,
+    [
+      'You, 12 Nov 14:31:07 · label: green',
+      'Use an injected\nclock **instead**',
+      'On the active branch · entry 1 · 1 entry, +1.8k',
+      'context 76k of 200k, 38 %, measured',
+    ].join('\n'),
+  );
+});
+
+const PREVIEW: MovePreview = {
+  leaf: '1',
+  leaves: { entries: 6, turns: 1 },
+  sizeNow: size(),
+  sizeAfter: size({ tokens: 74_000, percent: 37 }),
+  returnsText: 'Use…',
+  outside: '2026-11-12T14:30:00.000Z',
+  summary: { summarizer: 'demo', model: 'demo/opus-5', tokensIn: 10_000, cost: 0.04 },
+};
+
+test('a move says what it leaves and costs, the harmless way first', () => {
+  assert.deepEqual(moveSentences(row(), PREVIEW, new Date('2026-11-12T14:33:00.000Z')), [
+    'Its text goes to the prompt, to be changed and sent again.',
+    '6 entries (1 turn) are left; they stay in the tree. Files are not undone.',
+    'pi wrote here 3 min ago: a pi in a terminal will not follow; a fork is safer.',
+  ]);
+  assert.deepEqual(
+    ways(PREVIEW, true).map((one) => `${one.way}: ${one.description}`.trim()),
+    [
+      'here: context 84k 42% → 74k 37%',
+      'summary: the 6 entries are summarised first, 10k in, about $0.04',
+      'focus:',
+      'fork: new session before this message',
+      'compare:',
+    ],
+  );
+});
+
+test('without a summarizer an extract is offered, and nothing where pi is not to ask', () => {
+  const preview = { ...PREVIEW, summary: null };
+  assert.ok(ways(preview, true).some((one) => one.way === 'extract'));
+  assert.deepEqual(
+    ways(preview, false).map((one) => one.way),
+    ['here', 'fork', 'compare'],
+  );
+});
+
+test('a dry run draws the cut between what is summarised and what is kept', () => {
+  const rows = [
+    row({ id: 'e:1', first: '1', tokens: 41_000, title: 'Port the store' }),
+    row({ id: 'e:2', first: '2', kind: 'answer', title: 'Labels survive' }),
+  ];
+  const lines = compactionLines(
+    {
+      firstKept: '2',
+      isSplitTurn: true,
+      summarised: ['1'],
+      turnPrefix: [],
+      kept: ['2'],
+      tokensBefore: 186_000,
+      tokensKept: 20_000,
+      previousSummary: false,
+      readFiles: ['a'],
+      modifiedFiles: [],
+      summaryAtMost: 13_000,
+      tokensAfter: 31_000,
+      forecast: null,
+      noSummarizer: 'Nobody is set up to summarise.',
+    },
+    size({ tokens: 186_000, percent: 93 }),
+    rows,
+  );
+  const at = lines.findIndex((line) => line.startsWith('── cut, inside a turn'));
+  assert.match(lines[at - 1] ?? '', /You: Port the store +~41k$/);
+  assert.match(lines[at + 1] ?? '', /^kept, 1 entry.* ~20k$/);
+  assert.match(lines[0] ?? '', /^now {4}▰+▱*│? 186k 93% +compaction due from 184k$/);
+  assert.equal(lines.at(-1), 'Nobody is set up to summarise.');
+});
+
+test('the context view adds up, and says where the estimate is far off', () => {
+  const lines = contextLines(
+    size({
+      tokens: 84_000,
+      estimated: 60_000,
+      unexplained: 24_000,
+      parts: { toolResults: 41_300, system: 18_700, images: 0 },
+      largest: [{ entry: 'x', title: 'bash pytest -q', tokens: 18_200 }],
+    }),
+  );
+  const parts = lines.find((line) => line.id === 'parts')?.inside ?? [];
+  assert.deepEqual(
+    parts.map((part) => `${part.label} ${part.description}`.trim()),
+    [
+      'tool results 41.3k · 49%',
+      'system 18.7k · 22%',
+      'not explained +24.0k · 29%',
+      'estimate runs low here (x1.4)',
+    ],
+  );
+  assert.equal(lines.find((line) => line.id === 'largest')?.inside?.[0]?.entry, 'x');
+});
+
+function listed(members: Partial<ListedSession>): ListedSession {
+  return {
+    session: 's',
+    path: '/s',
+    cwd: '/w',
+    name: null,
+    firstMessage: 'Fix it',
+    messages: 3,
+    created: '2026-11-12T10:00:00.000Z',
+    modified: '2026-11-12T14:33:00.000Z',
+    parentSession: null,
+    open: 0,
+    unsaved: false,
+    lastExternal: null,
+    live: false,
+    fork: null,
+    contextSize: { tokens: 84_000, source: 'measured' },
+    cwdMissing: false,
+    root: '/s',
+    depth: 0,
+    ...members,
+  };
+}
+
+test('forks stand under what they were forked from, and are named by what was said there', () => {
+  const fork = { entry: 'e', preview: 'Use an injected clock', firstMessage: 'Try time-machine' };
+  const families = familiesOf([
+    listed({ session: 'a', live: true, open: 2 }),
+    listed({ session: 'b', depth: 1, fork }),
+    listed({ session: 'c', depth: 2, fork }),
+    listed({ session: 'd', depth: 1, fork, unsaved: true }),
+    listed({ session: 'e' }),
+  ]);
+  assert.deepEqual(
+    families.map((one) => [one.session.session, one.forks.map((inner) => inner.session.session)]),
+    [
+      ['a', ['b', 'd']],
+      ['e', []],
+    ],
+  );
+  const [family] = families;
+  assert.ok(family?.forks[0]);
+  assert.equal(titleOf(family.forks[0].session), 'Try time-machine');
+  assert.equal(
+    describeSession(family, '2026-11-12'),
+    '84k · 14:33 · live · 2 windows · 3 forks, newest 14:33, unsaved',
+  );
+  assert.equal(
+    describeSession(family.forks[0], '2026-11-12'),
+    '84k · 14:33 · at "Use an injected clock"',
+  );
+});
+
+test('an entry is text: what looks like a fence, a link or HTML stays inside', () => {
+  const shown = markdown(
+    {
+      type: 'message',
+      id: 'r',
+      timestamp: '2026-11-12T14:31:07.000Z',
+      message: {
+        role: 'toolResult',
+        toolName: 'bash',
+        isError: true,
+        content: [{ type: 'text', text: '```\n<script>\u202e' }],
+      },
+    },
+    false,
+  );
+  assert.equal(shown, '# Result\n\n**bash** failed\n\n````\n```\n<script>\n````\n');
+});
+
+test('a refusal is one sentence with what can be done next', () => {
+  const busy = new Failure('Busy', 'x', { client: 'nvim', operation: 'compact' });
+  assert.deepEqual(refusalOf(busy), {
+    sentence: 'nvim is compacting; nothing was changed.',
+    steps: ['Cancel It'],
+  });
+  assert.equal(refusalOf(new Failure('Cancelled', 'x')), undefined);
+  const other = new Failure('CannotShrink', 'It would not help.');
+  assert.deepEqual(refusalOf(other), { sentence: 'It would not help.', steps: [] });
+});
