@@ -32,11 +32,15 @@ def update_lines(update: Update, view: RowView) -> Iterator[str]:
 
 
 def _new_rows(changes: Sequence[Mapping[str, Any]]) -> list[Row]:
-    """The rows of the main line that were told, each as it was told last."""
+    """The rows of the main line that say something new, each as it was told last.
+
+    What came without a row of its own is counted with the row before it, which says the same.
+    """
+    came = {node["id"] for change in changes for node in change.get("nodes") or ()}
     told: dict[str, Row] = {}
     for change in changes:
         for row in change.get("upsert") or ():
-            if row["level"] is None and row["kind"] != "here":
+            if row["level"] is None and row["kind"] != "here" and row["entry"] in came:
                 told[row["id"]] = row
     return list(told.values())
 

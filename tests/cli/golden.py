@@ -90,8 +90,8 @@ def _changes() -> Iterable[str]:
     view = RowView(80, UNICODE, UTC, date.fromisoformat(given["today"]))
     yield from update_lines(Update.of_opening(samples.OPENED), view)
     yield from update_lines(Update(12, tuple(changes), None, samples.SIZE), view)
-    added = [samples.node("u8* a4 user: One"), samples.node("a8* u8 assistant: Two")]
-    rows = [row for row in given["rows"] if row["kind"] in ("user", "work", "step", "here")][-4:]
+    rows = [row for row in given["rows"] if row["kind"] in ("user", "work", "step", "here")][-5:]
+    added = [samples.node(f"{row['entry']}* a4 user: One") for row in rows[1:-1]]
     grown: Any = [
         {"kind": "append", "origin": nvim, "nodes": added},
         {"kind": "rows", "origin": nvim, "upsert": rows, "gone": [], "stale": []},
