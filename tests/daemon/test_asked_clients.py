@@ -22,7 +22,7 @@ from tests.support.service import answer, user
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 
-SUMMARY = {
+SUMMARY: dict[str, Any] = {
     "summary": "## Goal\nIn the editor's words.",
     "details": {"from": "editor", "half": "\ud83d"},
     "usage": {"input": 3, "cost": {"total": 1e-7}},
