@@ -87,9 +87,12 @@ class Cataloguing:
         self._tell = anyio.Event()
         self.subscribers: set[ListSubscriber] = set()
         self.progress = Progress(0, 0)
+        self._are_files_other = False
+        """Whether files were read or are gone since the forks of open sessions were looked at."""
         shelf.changed = self._note
 
     def _note(self, path: str) -> None:
+        self._are_files_other = True
         if self.subscribers:
             self._dirty[path] = None
 
@@ -202,6 +205,7 @@ class Cataloguing:
         while True:
             await self._tell.wait()
             self._tell = anyio.Event()
+            await self._look_at_forks()
             if not self.subscribers:
                 self._dirty.clear()
                 continue
@@ -216,6 +220,14 @@ class Cataloguing:
                 for subscriber in list(self.subscribers):
                     subscriber.sessions_changed(rows, gone)
             await anyio.sleep(JOIN_SECONDS)
+
+    async def _look_at_forks(self) -> None:
+        """Have those who draw the rows of a session told where it was forked."""
+        if self._are_files_other:
+            self._are_files_other = False
+            for one in self._sessions():
+                if one.rows.is_drawn:
+                    await one.rows.look_at_forks()
 
     def _note_open(self) -> None:
         """Note the open sessions that are other than they were told."""

@@ -39,7 +39,7 @@ class ForkMarks:
         gone = self._were_listed - listed.keys()
         made = {fork: end for fork, end in self._made.items() if fork not in gone}
         found: dict[int, tuple[str, ...]] = {}
-        for fork, end in {**listed, **made}.items():
+        for fork, end in sorted({**listed, **made}.items()):
             row = telling_row(session, end)
             if row != NONE:
                 found[row] = (*found.get(row, ()), fork)

@@ -37,6 +37,7 @@ from pisessiond.service.row_pages import (
     Standing,
     make_page,
 )
+from pisessiond.service.storing import in_worker
 from pisessiond.service.subscribers import Subscriber
 from pisessiond.service.types import AnyOrigin, Change, ContextSize
 
@@ -74,6 +75,7 @@ class RowBook:
         self.forks = ForkMarks()
         self._forked: dict[int, tuple[str, ...]] = {}
         """By row, the sessions forked there, as they were told last."""
+        self._are_forks_told = True
         self._cut: Cut | None = None
         self._told_by: Standards | None = None
         """What rows were told by last; None before that."""
@@ -249,7 +251,22 @@ class RowBook:
         self.forks.made(fork, end)
         row = telling_row(self._held.session, end)
         if row != NONE:
-            self._forked = {**self._forked, row: (*self._forked.get(row, ()), fork)}
+            forks = sorted((*self._forked.get(row, ()), fork))
+            self._forked = {**self._forked, row: tuple(forks)}
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether anybody is told of rows."""
+        return bool(self._growth.filters)
+
+    async def look_at_forks(self) -> None:
+        """Tell those who draw rows where forks were made or thrown away by others."""
+        session = self._held.session
+        forked = await in_worker(partial(self.forks.by_row, session), abandon=True)
+        held = self._held
+        if held.session is session and forked != self._forked:
+            self._forked, self._are_forks_told = forked, False
+            held.tell([], steps=0)
 
     def left(self, leaf: int) -> None:
         """Remember the way to a leaf that the session has just left."""
@@ -273,7 +290,8 @@ class RowBook:
         if not self._growth.filters:
             return {}
         told_by = self._standards(size)
-        is_other, self._told_by = told_by != self._told_by, told_by
+        is_other = told_by != self._told_by or not self._are_forks_told
+        self._told_by, self._are_forks_told = told_by, True
         return self._growth.changes(self._held.session, changes, is_other=is_other)
 
 

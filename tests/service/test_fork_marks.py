@@ -2,13 +2,14 @@
 
 import os
 
+import anyio
 import pytest
 
 from pisessiond.service.listing import Wanted
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.row_pages import RowsWish
 from tests.support.row_screen import RowScreen, without_places
-from tests.support.service import ME, House, answer, entry, in_file, user
+from tests.support.service import ME, House, answer, entry, in_file, spell, user
 
 pytestmark = pytest.mark.anyio
 
@@ -102,3 +103,36 @@ async def test_a_fork_from_before_the_first_entry_marks_nothing(house: House) ->
     session = await house.opened(user("Look", "u1"), answer("Done", "a1", "u1"))
     await session.fork("u1", position="before", cwd=None, origin=ME)
     assert await _marks(session) == {}
+
+
+async def test_who_draws_rows_is_told_of_forks_that_others_make(house: House) -> None:
+    session = await house.opened(user("Look", "u1"), answer("Done", "a1", "u1"))
+    await session.context_size()
+    screen = RowScreen(session, "default")
+    await screen.open()
+    entries = in_file(session)
+    house.hand.wind()
+    time = house.hand.now_iso()
+    head = {"parentSession": session.path, "timestamp": time}
+    otherwise = user("Otherwise", "x1", "a1", timestamp=time)
+    fork = house.file(*entries, otherwise, name="fork", **head)
+    await house.sessions.list(Wanted())
+    with anyio.fail_after(5):
+        while not screen.told():
+            await anyio.sleep(0.01)
+    await screen.settle()
+    marked = {row["id"]: row["forks"] for row in screen.mirror.rows() if row["forks"]}
+    assert marked == {"e:a1": [str(fork)]}
+    # That the fork goes on is nothing to its parent.
+    screen.asked.clear()
+    with fork.open("ab") as file:
+        file.write(spell(answer("Yes", "x2", "x1", timestamp=time)))
+    await house.sessions.list(Wanted())
+    fork.unlink()
+    await house.sessions.list(Wanted())
+    with anyio.fail_after(5):
+        while not screen.told():
+            await anyio.sleep(0.01)
+    assert [change.stale for change in screen.told()] == [(None,)]
+    await screen.settle()
+    assert not any(row["forks"] for row in screen.mirror.rows())
