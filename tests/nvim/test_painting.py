@@ -103,7 +103,7 @@ def test_a_window_of_24_cells_has_the_percent_and_one_of_11_the_glyph(
     editor.sees("┃ » Fix the log", "15%")
     assert "42%" in editor.header
     editor.command("vertical resize 20")
-    editor.sees("┃ » Fix the login te…")
+    editor.sees("┃ » Fix the login t")
     assert editor.header == " 42%"
     editor.command("vertical resize 11")
     editor.until(lambda: any(line.startswith("┃ »") and "37%" in line for line in editor.rows))

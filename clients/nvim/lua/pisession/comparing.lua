@@ -89,9 +89,11 @@ function M.lines(answer, names, since)
     figure_line('entries', entries_of(a), entries_of(b)),
     figure_line('context', size_of(a, answer.ancestorSize), size_of(b, answer.ancestorSize)),
     figure_line('time, cost', spent_by(a), spent_by(b)),
-    figure_line('files, both', listed(both(files_a, files_b)), ''),
     figure_line('files, one only', listed(only(files_a, files_b)), listed(only(files_b, files_a))),
   }
+  if #both(files_a, files_b) > 0 then
+    table.insert(lines, 5, figure_line('files, both', listed(both(files_a, files_b)), ''))
+  end
   if since then
     table.insert(lines, 1, ' since  ' .. since)
   end

@@ -53,6 +53,7 @@ function M.open(wish, filter, on_change)
     late = {},
     ticket = 0,
     foreign_rev = 0,
+    asks = 0,
     is_closed = false,
   }, Session)
   self.listener = {
@@ -211,7 +212,9 @@ end
 ---@param wish table
 ---@param done fun(page: pisession.Page)
 function Session:ask_level(key, wish, done)
-  local mine = (self.asked[key] or 0) + 1
+  -- Counted over all levels and for good: answers may come in another order than questions.
+  self.asks = self.asks + 1
+  local mine = self.asks
   self.asked[key] = mine
   if key ~= MAIN then
     wish.level = key

@@ -9,7 +9,11 @@ local namespace = vim.api.nvim_create_namespace('pisession')
 local cuts = vim.api.nvim_create_namespace('pisession.cut')
 
 ---@class pisession.Shown
----@field state string what the line depends on besides the row
+---@field look string what it was painted with
+---@field clock string
+---@field is_open boolean
+---@field is_new boolean
+---@field is_marked boolean
 ---@field painted pisession.Painted
 ---@field text string
 ---@field key string
@@ -63,32 +67,41 @@ function View:clock_of(row)
   return read
 end
 
----@param row pisession.Row
----@param clock string
+--- What all lines depend on alike.
 ---@param options pisession.PaintOptions
 ---@return string
-local function state_of(row, clock, options)
-  return table.concat({
-    options.width,
-    options.size or '',
-    clock,
-    row.fold ~= 'none' and options.is_open(row.id) and 'o' or '',
-    options.new and options.new[row.last] and 'n' or '',
-    options.marked == row.id and 'm' or '',
-    options.glyphs.active,
-    options.glyphs.roles.user,
-  }, '\0')
+local function look_of(options)
+  local glyphs = options.glyphs
+  return table.concat({ options.width, options.size or '', glyphs.active, glyphs.roles.user }, '\0')
 end
 
 --- One line, painted anew only where the row or what it depends on has changed.
-function View:line(row, by_id, clock, options)
-  local state, known = state_of(row, clock, options), self.cache[row]
-  if known and known.state == state then
+---@param row pisession.Row
+---@param by_id table<string, pisession.Row>
+---@param clock string
+---@param options pisession.PaintOptions
+---@param look string
+---@return pisession.Shown
+function View:line(row, by_id, clock, options, look)
+  local is_open = row.fold ~= 'none' and options.is_open(row.id)
+  local is_new = options.new ~= nil and options.new[row.last] or false
+  local is_marked = options.marked == row.id
+  local known = self.cache[row]
+  if
+    known
+    and known.look == look
+    and known.clock == clock
+    and known.is_open == is_open
+    and known.is_new == is_new
+    and known.is_marked == is_marked
+  then
     return known
   end
   local painted = paint.row(row, by_id, clock, options)
   local whole, key = flatten(painted)
-  local shown = { state = state, painted = painted, text = whole, key = key }
+  local shown =
+    { look = look, clock = clock, is_open = is_open, is_new = is_new, is_marked = is_marked }
+  shown.painted, shown.text, shown.key = painted, whole, key
   self.cache[row] = shown
   return shown
 end
@@ -97,13 +110,13 @@ end
 ---@param options pisession.PaintOptions
 ---@return pisession.Shown[]
 function View:paint(rows, options)
-  local by_id, day, lines = {}, options.today, {}
+  local by_id, day, lines, look = {}, options.today, {}, look_of(options)
   for _, row in ipairs(rows) do
     by_id[row.id] = row
   end
   for at, row in ipairs(rows) do
     local read = self:clock_of(row)
-    lines[at] = self:line(row, by_id, paint.clock(row, read, day), options)
+    lines[at] = self:line(row, by_id, paint.clock(row, read, day), options, look)
     day = read.day or day
   end
   return lines
