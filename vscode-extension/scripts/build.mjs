@@ -1,5 +1,5 @@
 // Bundles the extension into dist/, and with `--tests` what test/ holds into out/.
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { build } from 'esbuild';
 
 const common = {
@@ -21,6 +21,7 @@ await build({
 });
 
 if (process.argv.includes('--tests')) {
+  rmSync('out', { recursive: true, force: true });
   const tests = readdirSync('test').filter((name) => /\.(test|rows)\.ts$/.test(name));
   await build({
     ...common,

@@ -26,8 +26,15 @@ export class Place {
   readonly work = join(this.folder, 'work');
   readonly program = join(this.folder, 'pisessiond');
   readonly log: string[] = [];
-  private readonly connections: Connection[] = [];
   private readonly agent = join(this.folder, 'agent');
+  /** What keeps the daemon apart from that of whoever runs the tests. */
+  readonly env = {
+    PYTHONPATH: SOURCE,
+    PISESSIOND_HOME: join(this.folder, 'home'),
+    PI_CODING_AGENT_DIR: this.agent,
+    TZ: 'UTC',
+  };
+  private readonly connections: Connection[] = [];
   private sessions = 0;
 
   constructor() {
@@ -64,12 +71,7 @@ export class Place {
       cwd: this.work,
       findProgram: () => Promise.resolve(program ?? undefined),
       missing: () => 'pisessiond is not installed.',
-      env: {
-        PYTHONPATH: SOURCE,
-        PISESSIOND_HOME: join(this.folder, 'home'),
-        PI_CODING_AGENT_DIR: this.agent,
-        TZ: 'UTC',
-      },
+      env: this.env,
       log: (line) => this.log.push(line),
       pauses: [50, 100, 200],
     });

@@ -27,6 +27,7 @@ export class RowLevels {
   /** Which question about a level counts: an older one counts no more. */
   private readonly asked = new Map<LevelKey, number>();
   private questions = 0;
+  private readonly pending = new Map<LevelKey, Promise<void>>();
   /** Grows whenever everything is read anew; what was asked before counts no more. */
   private generation = 0;
   private late: { rev: number; change: RowsChange }[] = [];
@@ -123,12 +124,16 @@ export class RowLevels {
     );
   }
 
-  /** Rows inside one, read where they are not known. */
+  /** Rows inside one, read where they are not known; undefined where that fails. */
   async inside(key: LevelKey): Promise<Level | undefined> {
-    if (!this.levels.has(key) && key !== MAIN) {
-      await this.askLevel(key, { count: pageOf(key) }, (page) => {
+    if (!this.levels.has(key) && key !== MAIN && !this.pending.has(key)) {
+      void this.askLevel(key, { count: pageOf(key) }, (page) => {
         this.levels.set(key, new Level(page));
       });
+    }
+    // Another question about it may take the place of the one that is waited for.
+    while (!this.levels.has(key) && this.pending.has(key)) {
+      await this.pending.get(key);
     }
     return this.levels.get(key);
   }
@@ -176,7 +181,18 @@ export class RowLevels {
     return { row, path };
   }
 
-  private async askLevel(
+  private askLevel(key: LevelKey, wish: RowsWish, take: (page: RowsResult) => void): Promise<void> {
+    const answered = this.answer(key, wish, take).finally(() => {
+      if (this.pending.get(key) === answered) {
+        this.pending.delete(key);
+      }
+    });
+    this.pending.set(key, answered);
+    return answered;
+  }
+
+  /** Asks, and takes what comes; never fails. An older question about a level counts no more. */
+  private async answer(
     key: LevelKey,
     wish: RowsWish,
     take: (page: RowsResult) => void,

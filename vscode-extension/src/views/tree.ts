@@ -40,6 +40,8 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
   private readonly nodes = new Map<string, TreeNode>();
   private readonly painted = new Map<string, PaintedRow>();
   private shown = new Map<LevelKey, Shown>();
+  /** Levels that were asked for and could not be read. */
+  private readonly unread = new Set<LevelKey>();
   private cut: string | undefined;
   private timer: NodeJS.Timeout | undefined;
   private forgetting: NodeJS.Timeout | undefined;
@@ -61,6 +63,10 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     current.on((happening) => {
       if (happening.what === 'switched') {
         this.forget();
+      } else if (happening.what === 'reset' && this.unread.size > 0) {
+        // There is a daemon again, or a session: what could not be read may be there now.
+        this.unread.clear();
+        this.changed.fire(undefined);
       } else if (happening.what === 'rows' || happening.what === 'reset') {
         this.refreshSoon();
       }
@@ -87,8 +93,10 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     }
     const level = model.level(key);
     if (!level) {
+      this.unread.add(key);
       return [];
     }
+    this.unread.delete(key);
     this.shown.set(key, this.paint(key, model));
     const nodes: TreeNode[] = level.rows.map((row) => this.nodeOf(row));
     if (level.earlier > 0) {
@@ -182,6 +190,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     this.nodes.clear();
     this.painted.clear();
     this.shown.clear();
+    this.unread.clear();
     this.changed.fire(undefined);
   }
 
@@ -191,10 +200,6 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     this.isDue = false;
     const model = this.model;
     if (!model) {
-      return;
-    }
-    if (!this.shown.has(MAIN)) {
-      this.changed.fire(undefined);
       return;
     }
     const before = this.shown;
