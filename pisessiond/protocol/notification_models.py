@@ -27,9 +27,9 @@ class DidChange(WireModel):
     rev: int
     """The revision after; several changes may be joined, none is skipped."""
     changes: list[SerializeAsAny[Change]]
-    """What happened, in order. Where only the sizes have become known, or somebody else has forked
-    the session, `base` is `rev`, and there is nothing but a change of kind `rows` for those who draw
-    them."""
+    """What happened, in order. Where only the sizes have become known, or another program has
+    forked the session, `base` is `rev`, and there is nothing but a change of kind `rows` for those
+    who draw them."""
     leaf: EntryId | None
     """The leaf after."""
     context_size: ContextSize | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, StrictBool, StrictStr, model_validator
+from pydantic import Field, SerializeAsAny, StrictBool, StrictStr, model_validator
 
 from pisessiond.protocol.row_models import RowsResult, RowsWish
 from pisessiond.protocol.values import (
@@ -126,7 +126,7 @@ class OpenResult(WireModel):
     revision of `since`."""
     base: int = 0
     """In mode `deltas`: the revision before `changes`."""
-    changes: list[Change] = Field(default_factory=list)
+    changes: list[SerializeAsAny[Change]] = Field(default_factory=list)
     """In mode `deltas`: what happened since, in order."""
     context_size: ContextSize | None
     """At the leaf; null while sizes are still being counted."""

@@ -102,6 +102,21 @@ def test_one_draws_what_another_does(daemon: RealDaemon, talk: Path) -> None:
         assert any(row["forks"] for row in mirror.rows())
 
 
+def test_who_comes_back_is_told_that_what_it_drew_is_stale(daemon: RealDaemon, talk: Path) -> None:
+    with connect(str(daemon.socket)) as client:
+        session = client.open(path=str(talk), rows="default")
+        opened = session.opened
+        since = {"epoch": opened["epoch"], "rev": opened["rev"]}
+        again = {"path": str(talk), "since": since, "rows": {"filter": "default"}}
+        assert client.call("session/open", again).get("changes", []) == []
+        session.append(user_message("One"))
+        answer_ = client.call("session/open", again)
+        assert answer_["mode"] == "deltas"
+        append, rows = answer_["changes"]
+        assert (append["kind"], rows["kind"], rows["stale"]) == ("append", "rows", [None])
+        assert answer_["rows"]["rows"][-1]["id"] == "here"
+
+
 def test_a_picker_gets_every_branch(daemon: RealDaemon, talk: Path) -> None:
     with connect(str(daemon.socket)) as client:
         session = client.open(path=str(talk))

@@ -17,8 +17,9 @@ from pisessiond.protocol.session_models import (
     SyncParams,
 )
 from pisessiond.server import conversion
-from pisessiond.server.row_conversion import rows_result
+from pisessiond.server.row_conversion import rows_change, rows_result
 from pisessiond.service.listing import Wanted
+from pisessiond.service.row_growth import ALL_STALE
 from pisessiond.service.row_pages import RowsWish
 
 if TYPE_CHECKING:
@@ -63,6 +64,9 @@ async def open_session(connection: Connection, params: OpenParams) -> OpenResult
         connection.draw(opened, wish.filter)
         if page is not None and opened.rows.is_current(page):
             result.rows = rows_result(page)
+        if result.changes:
+            # What it drew before is told by no change that was kept for it.
+            result.changes.append(rows_change(ALL_STALE, "repair"))
     return result
 
 

@@ -1435,7 +1435,7 @@ export interface DidChange {
   base: number;
   /** The revision after; several changes may be joined, none is skipped. */
   rev: number;
-  /** What happened, in order. Where only the sizes have become known, or somebody else has forked the session, `base` is `rev`, and there is nothing but a change of kind `rows` for those who draw them. */
+  /** What happened, in order. Where only the sizes have become known, or another program has forked the session, `base` is `rev`, and there is nothing but a change of kind `rows` for those who draw them. */
   changes: Change[];
   /** The leaf after. */
   leaf: EntryId | null;
