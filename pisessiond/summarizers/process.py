@@ -2,7 +2,8 @@
 
 The program stands in a session (and so a process group) of its own and in an empty folder, without
 a shell. However the run ends, by its end, by ours, by time or by a cancel, the whole group is
-ended, the program is waited for and the folder removed within half a second.
+ended, the program is waited for and the folder removed within half a second. A daemon that is
+killed meanwhile leaves that to a watcher (`watcher.py`).
 
 It does not lean on the event loop's own subprocesses: with Python 3.11 these are not over as long
 as a grandchild holds a pipe.
@@ -27,6 +28,7 @@ from anyio import CapacityLimiter, to_thread
 
 from pisessiond.core.preview import clean_line
 from pisessiond.summarizers.base import SummaryFailed
+from pisessiond.summarizers.watcher import Watcher
 
 TERM_SECONDS: Final = 0.3
 """How long a program may take to end by itself once it is asked to."""
@@ -92,10 +94,10 @@ async def run_program(program: Program, text: bytes, take: Take) -> Ended:
         SummaryFailed: it could not be started (`program`), wrote more than it may (`program`) or
             took too long (`timeout`); or what `take` raised.
     """
-    folder = await to_thread.run_sync(tempfile.mkdtemp, "", "pisessiond-summary-")
+    folder, watcher = await to_thread.run_sync(_make_room, program)
     try:
         with anyio.move_on_after(program.seconds):
-            process = await to_thread.run_sync(_start, program, folder)
+            process = await to_thread.run_sync(_start, program, folder, watcher)
             run = _Run(program, process, take)
             try:
                 return await run.attend(text)
@@ -110,13 +112,29 @@ async def run_program(program: Program, text: bytes, take: Take) -> Ended:
         )
     finally:
         with anyio.CancelScope(shield=True):
-            await to_thread.run_sync(shutil.rmtree, folder, True)
+            await to_thread.run_sync(_clear, folder, watcher)
 
 
-def _start(program: Program, folder: str) -> subprocess.Popen[bytes]:
+def _make_room(program: Program) -> tuple[str, Watcher]:
+    folder = tempfile.mkdtemp("", "pisessiond-summary-")
+    try:
+        return folder, Watcher(folder)
+    except OSError as error:
+        os.rmdir(folder)
+        raise program.failed(
+            f"{program.title} could not be started: {error.strerror}; try again later."
+        ) from error
+
+
+def _clear(folder: str, watcher: Watcher) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    watcher.end()
+
+
+def _start(program: Program, folder: str, watcher: Watcher) -> subprocess.Popen[bytes]:
     first, *others = program.arguments
     try:
-        return subprocess.Popen(  # noqa: S603 - the user's own
+        process = subprocess.Popen(  # noqa: S603 - the user's own
             [os.path.expanduser(first), *others],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -131,6 +149,8 @@ def _start(program: Program, folder: str) -> subprocess.Popen[bytes]:
         raise program.failed(
             f"{program.title} could not be started: {why}; look at `program` in the settings."
         ) from error
+    watcher.guard(process.pid)
+    return process
 
 
 @dataclass(slots=True)
