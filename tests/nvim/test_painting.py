@@ -17,13 +17,16 @@ from tests.nvim.editor import PLUGIN, Editor, nvim_binary
 pytestmark = pytest.mark.slow
 
 HOSTILE = {
-    "escape codes": "\x1b[31mred\x1b[2J\x1b[H gone \x1b]0;title\x07 and \x1b]52;c;aGk=\x07 clipboard",
+    "escape codes": "\x1b[31mred\x1b[2J\x1b[H gone \x1b]0;title\x07 and "
+    "\x1b]52;c;aGk=\x07 clipboard",
     "controls": "a\tb\rc\x08\x08d\x00e\x7ff\x9b31mg",
-    "right to left": "safe \u202eevil\u202c \u2066and\u2069 \u200fmarks\u200e \u05e9\u05dc\u05d5\u05dd",
-    "wide": "\u6f22\u5b57\u304b\u306a\u4ea4\u3058\u308a\u6587 \u6f22\u5b57\u304b\u306a\u4ea4\u3058\u308a\u6587",
+    "right to left": "safe \u202eevil\u202c \u2066and\u2069 \u200fmarks\u200e "
+    "\u05e9\u05dc\u05d5\u05dd",
+    "wide": "\u6f22\u5b57\u304b\u306a\u4ea4\u3058\u308a\u6587 " * 3,
     "combining": "e\u0301a\u0308o\u0302 " + "z\u0351\u036b\u0343\u036a" * 12,
     "zero width": "a\u200bb\u200dc\ufeffd\u00ade\u2060f",
-    "emoji": "\U0001f468\u200d\U0001f469\u200d\U0001f467 family \U0001f1e9\U0001f1ea flag \u2764\ufe0f heart",
+    "emoji": "\U0001f468\u200d\U0001f469\u200d\U0001f467 family \U0001f1e9\U0001f1ea flag "
+    "\u2764\ufe0f heart",
     "surrogates": "lone \ud800 and \udc00 halves",
     "tags": "a\U000e0068\U000e0069b hidden",
     "vim": "%#Error#text%= %{execute('q')} {{{ }}} modeline vim: set ft=c :",

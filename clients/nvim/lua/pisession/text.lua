@@ -24,6 +24,43 @@ local function characters(text)
   return vim.fn.split(text, '\\zs')
 end
 
+--- Blanks of three bytes that a line is not to begin or end with.
+local WIDE_BLANKS = { ['\225\154\128'] = true, ['\226\129\159'] = true, ['\227\128\128'] = true }
+for last = 0x80, 0x8a do
+  WIDE_BLANKS['\226\128' .. string.char(last)] = true
+end
+
+---@param text string
+---@return string
+local function trim_right(text)
+  text = text:gsub('%s+$', '')
+  while WIDE_BLANKS[text:sub(-3)] do
+    text = text:sub(1, -4):gsub('%s+$', '')
+  end
+  return text
+end
+
+---@param text string
+---@return string
+local function trim(text)
+  text = text:gsub('^%s+', '')
+  while WIDE_BLANKS[text:sub(1, 3)] do
+    text = text:sub(4):gsub('^%s+', '')
+  end
+  return trim_right(text)
+end
+
+--- The text without sequences that act on a terminal: colours, cursor, titles, clipboard.
+---@param text string
+---@return string
+local function without_escapes(text)
+  -- U+009C ends what BEL ends, and U+009B begins what ESC [ begins.
+  text = text:gsub('\194\156', '\7'):gsub('\194\155', '\27[')
+  text = text:gsub('\27%[[0-?]*[ -/]*[@-~]', '')
+  text = text:gsub('\27[%]PX^_][^\7\27]*\7', ''):gsub('\27[%]PX^_][^\7\27]*\27\\', '')
+  return (text:gsub('\27[ -/]*[0-~]', ''))
+end
+
 --- One plain line: nothing in it moves the cursor, turns the direction or hides.
 ---@param text string
 ---@return string
@@ -31,8 +68,10 @@ function M.clean(text)
   if not text:find('[%c\128-\255]') then
     return (vim.trim(text:gsub('  +', ' ')))
   end
-  text = text:gsub('%z', ''):gsub('\27%[[0-?]*[ -/]*[@-~]', ''):gsub('\27[%]PX^_][^\7\27]*\7?', '')
-  text = text:gsub('[\t\r\n\v\f]+', ' '):gsub('\226\128[\168\169]', ' '):gsub('\194\133', ' ')
+  -- Neovim takes a string that holds a NUL for bytes.
+  text = without_escapes(text:gsub('%z', ''))
+  text =
+    text:gsub('[\t\r\n\v\f\28-\30]+', ' '):gsub('\226\128[\168\169]', ' '):gsub('\194\133', ' ')
   local kept = {}
   for _, code in ipairs(vim.fn.str2list(text, true)) do
     if code >= 0xd800 and code <= 0xdfff then
@@ -42,7 +81,7 @@ function M.clean(text)
       kept[#kept + 1] = code == 0xa0 and 0x20 or code
     end
   end
-  return (vim.trim(vim.fn.list2str(kept, true):gsub('  +', ' ')))
+  return trim((vim.fn.list2str(kept, true):gsub('  +', ' ')))
 end
 
 --- How many cells a line takes.
@@ -69,7 +108,7 @@ function M.cut(text, cells, mark)
     return ''
   end
   if not text:find('[\128-\255]') then
-    return (text:sub(1, room):gsub('%s+$', '')) .. mark
+    return trim_right(text:sub(1, room)) .. mark
   end
   local kept = {}
   for _, character in ipairs(characters(text)) do
@@ -79,7 +118,7 @@ function M.cut(text, cells, mark)
     end
     kept[#kept + 1] = character
   end
-  return (table.concat(kept):gsub('%s+$', '')) .. mark
+  return trim_right(table.concat(kept)) .. mark
 end
 
 --- The line with blanks up to a width.
