@@ -12,7 +12,8 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Final
+from copy import copy
+from typing import Final, Self
 
 COMMAND_SECONDS: Final = 10.0
 """As long as pi waits for a command."""
@@ -20,6 +21,9 @@ COMMAND_SECONDS: Final = 10.0
 KEPT_SECONDS: Final = 300.0
 """How long the output of a command is taken for current. pi keeps that of `auth.json` for as long
 as it runs and that of `models.json` not at all; a daemon runs for days, and tokens end."""
+
+_LOOK_SECONDS: Final = 0.05
+"""How often a thread that waits for a command looks whether anybody waits for it."""
 
 _REFERENCE: Final = re.compile(
     r"\$(?:(?P<escaped>[$!])|\{(?P<braced>[^}]*)\}|(?P<plain>[A-Za-z_][A-Za-z0-9_]*))"
@@ -77,6 +81,14 @@ class Commands:
         self._kept: dict[str, tuple[float, str]] = {}
         # So that two who want one key do not both ask for a fingerprint.
         self._lock = threading.Lock()
+        self.given_up = threading.Event()
+        """Set when nobody waits for an answer any more."""
+
+    def until(self, given_up: threading.Event) -> Self:
+        """The same, what is kept included, for one who may give up: its command then ends."""
+        same = copy(self)
+        same.given_up = given_up
+        return same
 
     def resolve(self, text: str, also: Mapping[str, str] | None = None) -> str:
         """A value, whatever it is.
@@ -93,13 +105,18 @@ class Commands:
         return fill_in(text, {**self._environment, **(also or {})})
 
     def _output(self, command: str) -> str:
-        with self._lock:
+        while not self._lock.acquire(timeout=_LOOK_SECONDS):
+            if self.given_up.is_set():
+                raise _nobody_waits()
+        try:
             now = self._monotonic()
             at, value = self._kept.get(command, (-KEPT_SECONDS, ""))
             if not value or now - at >= KEPT_SECONDS:
-                value = _run(command, self._environment)
+                value = _run(command, self._environment, self.given_up)
                 self._kept[command] = now, value
             return value
+        finally:
+            self._lock.release()
 
 
 class UnrunCommands(Commands):
@@ -110,7 +127,11 @@ class UnrunCommands(Commands):
         return "unrun"
 
 
-def _run(command: str, environment: Mapping[str, str]) -> str:
+def _nobody_waits() -> Unresolved:
+    return Unresolved("the key command was ended, since nobody waits for it any more")
+
+
+def _run(command: str, environment: Mapping[str, str], given_up: threading.Event) -> str:
     try:
         # The user wrote it into a file of their own for exactly this; pi runs it by a shell too.
         process = subprocess.Popen(  # noqa: S602
@@ -127,17 +148,29 @@ def _run(command: str, environment: Mapping[str, str]) -> str:
         raise Unresolved(f"the key command cannot be run: {error.strerror}") from error
     with process:
         try:
-            output, _ = process.communicate(timeout=COMMAND_SECONDS)
-        except subprocess.TimeoutExpired as error:
+            output = _wait_for(process, given_up)
+        except Unresolved:
             _kill_group(process.pid)
-            raise Unresolved(
-                f"the key command gave no answer within {COMMAND_SECONDS:g} seconds"
-            ) from error
+            raise
     if process.returncode != 0:
         raise Unresolved(f"the key command failed with exit code {process.returncode}")
     if not (value := output.decode("utf-8", "replace").strip()):
         raise Unresolved("the key command printed nothing")
     return value
+
+
+def _wait_for(process: subprocess.Popen[bytes], given_up: threading.Event) -> bytes:
+    until = time.monotonic() + COMMAND_SECONDS
+    while True:
+        try:
+            return process.communicate(timeout=_LOOK_SECONDS)[0]
+        except subprocess.TimeoutExpired as error:
+            if given_up.is_set():
+                raise _nobody_waits() from error
+            if time.monotonic() >= until:
+                raise Unresolved(
+                    f"the key command gave no answer within {COMMAND_SECONDS:g} seconds"
+                ) from error
 
 
 def _kill_group(pid: int) -> None:

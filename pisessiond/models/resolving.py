@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -38,7 +40,6 @@ class _Refused(Exception):
 
 
 async def _in_worker(question: Callable[[], T]) -> T:
-    # A key command that waits for a fingerprint must not keep a cancelled request alive.
     return await anyio.to_thread.run_sync(question, abandon_on_cancel=True)
 
 
@@ -59,15 +60,30 @@ class FileEndpoints:
 
     async def resolve(self, model: ModelName) -> Endpoint | NotUsable:
         """Where the model is reached. May run the user's key command, for ten seconds at most."""
-        return await _in_worker(partial(self.resolve_now, model))
+        with self._for_one() as endpoints:
+            return await _in_worker(partial(endpoints.resolve_now, model))
 
     async def resolve_wanted(self, wanted: Wanted) -> Endpoint | NotUsable:
         """The same for a summarizer of the user's settings."""
-        return await _in_worker(partial(self.resolve_wanted_now, wanted))
+        with self._for_one() as endpoints:
+            return await _in_worker(partial(endpoints.resolve_wanted_now, wanted))
 
     async def names(self) -> Sequence[ModelName]:
         """Models that the user set up and that could be used now, without running a command."""
         return await _in_worker(self.names_now)
+
+    @contextmanager
+    def _for_one(self) -> Iterator[FileEndpoints]:
+        """The same for one question: a key command that runs for it ends when it is cancelled.
+
+        The question does not wait for that; a command may hang over a fingerprint.
+        """
+        given_up = threading.Event()
+        commands = self._commands.until(given_up)
+        try:
+            yield FileEndpoints(self._models, self._auth, self._environment, commands)
+        finally:
+            given_up.set()
 
     # In a worker
 
