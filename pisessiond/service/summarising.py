@@ -92,7 +92,8 @@ async def choose_writer(
         held: the session.
         name: who is wanted; None: whoever the settings say.
         model: the session's.
-        operation: what the summary is for; None where nothing is to be written.
+        operation: what the summary is for; None where nothing is to be written, so that no
+            command of the user's runs for a key.
 
     Raises:
         NoSummarizer: nobody does.
@@ -100,7 +101,9 @@ async def choose_writer(
     origin = REPAIR if operation is None else operation.origin
     operation_id = "" if operation is None else operation.id
     lend = lender(held.subscribers, origin, held.handle, operation_id)
-    return await held.surroundings.summarizers.choose(name, model, lend)
+    return await held.surroundings.summarizers.choose(
+        name, model, lend, to_write=operation is not None
+    )
 
 
 async def write_all(

@@ -113,7 +113,12 @@ class Summarizers(Protocol):
     """All that can write summaries here."""
 
     async def choose(
-        self, name: str | None, session_model: ModelName | None, lend: Lend | None
+        self,
+        name: str | None,
+        session_model: ModelName | None,
+        lend: Lend | None,
+        *,
+        to_write: bool = True,
     ) -> Summarizer:
         """The summarizer of that name; without one that of the settings, else the session's model.
 
@@ -121,6 +126,8 @@ class Summarizers(Protocol):
             name: from the request.
             session_model: the model the session stands at.
             lend: asks a client; None when no client offers its model.
+            to_write: False where it is only to be told of: no command of the user's runs for a
+                key, so that it must not be asked for a text.
 
         Raises:
             NoSummarizer: there is none.
@@ -136,9 +143,14 @@ class NoSummarizers:
     """Nothing is set up; for tests."""
 
     async def choose(
-        self, name: str | None, session_model: ModelName | None, lend: Lend | None
+        self,
+        name: str | None,
+        session_model: ModelName | None,
+        lend: Lend | None,
+        *,
+        to_write: bool = True,
     ) -> Summarizer:
-        del name, session_model, lend
+        del name, session_model, lend, to_write
         raise NoSummarizer("Nothing here can write a summary; give the text in `summary`.", ())
 
     async def choices(self, session_model: ModelName | None, lend: Lend | None) -> Sequence[Choice]:

@@ -98,16 +98,24 @@ class ConfiguredSummarizers:
         self._reach = reach
 
     async def choose(
-        self, name: str | None, session_model: ModelName | None, lend: Lend | None
+        self,
+        name: str | None,
+        session_model: ModelName | None,
+        lend: Lend | None,
+        *,
+        to_write: bool = True,
     ) -> Summarizer:
         """The summarizer of that name; without one that of the settings, else the session's model.
+
+        Where it is not `to_write`, no command of the user's runs for a key.
 
         Raises:
             NoSummarizer: there is none.
         """
+        endpoints = self._reach.endpoints if to_write else self._reach.dry_endpoints
         settings = await to_thread.run_sync(self._read)
         chosen = name if name is not None else settings.use or SESSION
-        made = await self._make(chosen, settings, session_model, lend)
+        made = await self._make(chosen, settings, endpoints, session_model, lend)
         if not isinstance(made, NotUsable):
             return made
         choices = await self._choices(settings, session_model, lend)
@@ -131,6 +139,7 @@ class ConfiguredSummarizers:
         self,
         name: str,
         settings: SummarizerSettings,
+        endpoints: Endpoints,
         session_model: ModelName | None,
         lend: Lend | None,
     ) -> Summarizer | NotUsable:
@@ -139,7 +148,7 @@ class ConfiguredSummarizers:
 
         own = _own(settings, name)
         if own is not None:
-            return await self._make_own(name, own, settings, session_model)
+            return await self._make_own(name, own, settings, endpoints, session_model)
         if name == "extract":
             return ExtractSummarizer()
         if name == "client":
@@ -147,19 +156,24 @@ class ConfiguredSummarizers:
         model = session_model if name == SESSION else _model_named(name)
         if model is None:
             return _NO_MODEL if name == SESSION else _unknown(name)
-        found = await self._reach.endpoints.resolve(model)
+        found = await endpoints.resolve(model)
         if isinstance(found, NotUsable):
             return found
         return await self._http(str(model), model, found, settings)
 
     async def _make_own(
-        self, name: str, own: Own, settings: SummarizerSettings, session_model: ModelName | None
+        self,
+        name: str,
+        own: Own,
+        settings: SummarizerSettings,
+        endpoints: Endpoints,
+        session_model: ModelName | None,
     ) -> Summarizer | NotUsable:
         from pisessiond.summarizers.command import CommandSummarizer
         from pisessiond.summarizers.pi import PiSummarizer
 
         if isinstance(own, OwnModel):
-            found = await self._reach.endpoints.resolve_wanted(own.wanted)
+            found = await endpoints.resolve_wanted(own.wanted)
             if isinstance(found, NotUsable):
                 return found
             model = _model_of(own.wanted)

@@ -30,10 +30,16 @@ class LateSummarizers:
         self._making = anyio.Lock()
 
     async def choose(
-        self, name: str | None, session_model: ModelName | None, lend: Lend | None
+        self,
+        name: str | None,
+        session_model: ModelName | None,
+        lend: Lend | None,
+        *,
+        to_write: bool = True,
     ) -> Summarizer:
         """As `Summarizers.choose`."""
-        return await (await self._make()).choose(name, session_model, lend)
+        made = await self._make()
+        return await made.choose(name, session_model, lend, to_write=to_write)
 
     async def choices(self, session_model: ModelName | None, lend: Lend | None) -> Sequence[Choice]:
         """As `Summarizers.choices`."""

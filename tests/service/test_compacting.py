@@ -419,7 +419,9 @@ async def test_a_dry_run_says_what_the_compaction_does(talk: OpenSession, desk: 
     assert "first" in preview.inputs[0].text
     assert "second" in preview.inputs[1].text
     assert desk.writer.tasks == []
+    assert desk.summarizers.to_write == [False]
     done = await compact(talk)
+    assert desk.summarizers.to_write == [False, True]
     assert done.before == preview.tokens_before
     stored = in_file(talk)[-1]
     assert stored["firstKeptEntryId"] == preview.first_kept

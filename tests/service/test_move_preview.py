@@ -94,6 +94,7 @@ async def test_a_forecast_is_of_the_prompt_and_half_the_longest_summary(
 ) -> None:
     desk.writer.facts = ModelFacts(200_000, 1_000, Price(3.0, 15.0))
     found = await moved(session, "a2")
+    assert desk.summarizers.to_write == [False]
     await session.navigate("a2", summarize=True, origin=ME)
     (task,) = desk.writer.tasks
     prompt = make_prompt(task)

@@ -334,6 +334,15 @@ async def test_whoever_is_ready_can_be_chosen(with_pi: str) -> None:
             assert chosen.model == choice.model
 
 
+@pytest.mark.parametrize("name", ["local/big/model:1", "fast"])
+async def test_where_nothing_is_to_be_written_no_key_command_runs(name: str) -> None:
+    made = desk(own={"fast": OwnModel(Wanted("openai-completions", "m"))})
+    chosen = await ConfiguredSummarizers(made.reach).choose(name, HERE, None, to_write=False)
+    assert chosen.name == name
+    assert made.resolving.asked == []
+    assert len(made.dry.asked) == 1
+
+
 async def test_the_chosen_model_is_asked() -> None:
     async with server_desk(says("## Goal\nx")) as (made, server):
         written = await (await made.choose()).write(TASK, lambda _units: None)

@@ -129,11 +129,19 @@ class OneSummarizer:
     """Whether the scripted one is set up."""
     session_models: list[ModelName | None] = field(default_factory=list)
     """What models the sessions stood at."""
+    to_write: list[bool] = field(default_factory=list)
+    """Whether each who chose one was to have something written."""
 
     async def choose(
-        self, name: str | None, session_model: ModelName | None, lend: Lend | None
+        self,
+        name: str | None,
+        session_model: ModelName | None,
+        lend: Lend | None,
+        *,
+        to_write: bool = True,
     ) -> Any:
         await anyio.lowlevel.checkpoint()
+        self.to_write.append(to_write)
         self.session_models.append(session_model)
         if name == "client" and lend is not None:
             return Lending(lend)
