@@ -1,7 +1,8 @@
 """pi's settings as far as sessions depend on them: how compactions and branch summaries are made.
 
 Pure functions over the texts of `settings.json`; the rules are those of pi 1.6.0's
-`SettingsManager`. Where pi checks nothing, a value that cannot be meant is refused here as well.
+`SettingsManager`. A number that cannot be meant is refused here also where pi checks none; where it
+takes anything for an object or a switch, so do we, or one file would mean two things.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Final
 
 from pisessiond.core.compaction import CompactionSettings
 from pisessiond.core.errors import BadSetting
-from pisessiond.core.javascript import is_truthy
+from pisessiond.core.javascript import is_truthy, trim
 from pisessiond.core.setting_layers import Found, Merged, Path, is_number, show
 
 MAX_SAFE_INTEGER: Final = 2**53 - 1
@@ -144,11 +145,18 @@ def read_retry_settings(merged: Merged) -> RetrySettings:
 
 
 def read_proxy(merged: Merged) -> str | None:
-    """The setting `httpProxy`; only the layer of the agent dir may be in `merged`."""
+    """The setting `httpProxy`; only the layer of the agent dir may be in `merged`.
+
+    Raises:
+        BadSetting: it is no text. pi then ends as it starts.
+    """
     found = merged.find(("httpProxy",))
-    if found is None or not isinstance(found.value, str):
+    if found is None:
         return None
-    return found.value.strip() or None
+    if not isinstance(found.value, str):
+        reason = f"must be an address in quotes, and is {show(found.value)}; correct it."
+        raise BadSetting(found.file, "httpProxy", reason)
+    return trim(found.value) or None
 
 
 def read_idle_ms(merged: Merged) -> int:

@@ -69,8 +69,14 @@ _PI = """\
 
 Read as pi 1.6.0 reads them: `settings.json` in the agent dir, and over it `.pi/settings.json` in
 the folder a session belongs to. Objects are merged member by member, anything else replaces what
-stands below it. It is JSON without comments. A value that means nothing is an error that names
-file and key; until it is corrected nothing is compacted with settings of which part is unknown.
+stands below it. It is JSON without comments. A number that is none is an error that names file and
+key; until it is corrected nothing is compacted with settings of which part is unknown.
+
+Numbers apart, what pi takes silently is taken silently here, so that a file means the same to
+both. Where an object belongs, anything else counts as one without members (`"compaction": 5` sets
+nothing); only what `modelOverrides` holds for a model has to be one. A switch is on for whatever
+JavaScript takes for true, `"enabled": "no"` included. An `httpProxy` that is no text, with which
+pi does not start, is an error here as well, and no proxy of pi's is used.
 
 | key | default | from a project too | what it does here |
 |---|---|---|---|

@@ -69,7 +69,7 @@ class HttpSettings:
     """How long a server may say nothing; None: as long as it likes."""
     retry: RetrySettings = field(default_factory=RetrySettings)
     problem: BadSetting | None = None
-    """What in pi's file means nothing; the usual value stands in its place."""
+    """The first that means nothing in pi's file; the usual value stands in its place."""
 
 
 class FileSettings:
@@ -117,21 +117,25 @@ class FileSettings:
         """How models are reached: our own settings, then pi's global ones."""
         ours = self.config().http
         read = self._read(self._global)
-        problem = read if isinstance(read, BadSetting) else None
+        problems = [read] if isinstance(read, BadSetting) else []
         merged = Merged([] if isinstance(read, BadSetting) else [read])
-        retry, idle = RetrySettings(), HTTP_IDLE_MS
-        try:
-            retry = read_retry_settings(merged)
-            idle = read_idle_ms(merged)
-        except BadSetting as error:
-            problem = error
-        pis_proxy = None if self._has_proxy() else read_proxy(merged)
+
+        def sound(ask: Callable[[Merged], T], usual: T) -> T:
+            try:
+                return ask(merged)
+            except BadSetting as error:
+                problems.append(error)
+                return usual
+
+        retry = sound(read_retry_settings, RetrySettings())
+        idle = sound(read_idle_ms, HTTP_IDLE_MS)
+        pis_proxy = sound(read_proxy, None)
         return HttpSettings(
-            proxy=ours.proxy or pis_proxy,
+            proxy=ours.proxy or (None if self._has_proxy() else pis_proxy),
             connect_seconds=ours.connect_seconds,
             idle_seconds=ours.idle_seconds or (idle / 1000 or None),
             retry=retry,
-            problem=problem,
+            problem=next(iter(problems), None),
         )
 
     def _has_proxy(self) -> bool:

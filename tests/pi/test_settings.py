@@ -117,11 +117,16 @@ TEXTS: list[tuple[str | None, str | None]] = [
             ),
             None,
         )
-        for value in ("true", "false", "null", "0", "1", '""', '"false"', "[]", "{}")
+        for value in ("true", "false", "null", "0", "1", '""', '"false"', '"yes"', "[]", "{}")
     ],
     ('{"branchSummary": {"reserveTokens": 5}}', '{"branchSummary": {"skipPrompt": true}}'),
     ('{"branchSummary": {"reserveTokens": null}}', None),
     ('{"branchSummary": 5}', None),
+    ('{"compaction": 5}', None),
+    ('{"compaction": true}', '{"compaction": 5}'),
+    ('{"branchSummary": "none"}', '{"branchSummary": []}'),
+    ('{"retry": 5}', None),
+    ('{"retry": {"enabled": "no", "provider": 5}}', None),
     ('{"retry": {"enabled": false, "maxRetries": 0, "baseDelayMs": 1.5}}', None),
     ('{"retry": {"maxDelayMs": 5}}', None),
     ('{"retry": {"maxDelayMs": 5, "provider": {"maxRetryDelayMs": 6}}}', None),
@@ -132,6 +137,10 @@ TEXTS: list[tuple[str | None, str | None]] = [
     ('{"retry": {"provider": {"maxRetryDelayMs": 7}}}', '{"retry": {"maxDelayMs": 5}}'),
     ('{"retry": null}', None),
     ('{"httpProxy": "http://one:1"}', '{"httpProxy": "http://two:2"}'),
+    *[
+        ('{"httpProxy": VALUE}'.replace("VALUE", value), None)
+        for value in ("5", "true", "false", "null", '""', '"  "', '" http://one:1 "', "[]", "{}")
+    ],
     *[
         ('{"httpIdleTimeoutMs": VALUE}'.replace("VALUE", value), None)
         for value in (
@@ -180,6 +189,10 @@ def ours(global_text: str | None, project_text: str | None) -> dict[str, Any]:
         idle: Any = read_idle_ms(merged)
     except BadSetting as error:
         idle = {"error": error.key}
+    try:
+        proxy: Any = read_proxy(Merged([one for one in layers if one.file == "global"]))
+    except BadSetting as error:
+        proxy = {"error": error.key}
     return {
         "unread": unread[::-1],
         "compaction": [compaction(model) for model in MODELS],
@@ -195,7 +208,7 @@ def ours(global_text: str | None, project_text: str | None) -> dict[str, Any]:
         },
         "maxRetryDelayMs": retry.max_retry_delay_ms,
         "idle": idle,
-        "proxy": read_proxy(Merged([one for one in layers if one.file == "global"])),
+        "proxy": proxy,
     }
 
 
@@ -203,6 +216,10 @@ def pis(answer: dict[str, Any]) -> dict[str, Any]:
     """pi's answer in our shape: messages are ours, what they name has to be the same."""
     told = {**answer, "compaction": [_judged(one) for one in answer["compaction"]]}
     told["idle"] = _judged(answer["idle"])
+    if isinstance(answer["proxy"], dict):
+        # pi does not check it, and ends with what JavaScript says.
+        assert answer["proxy"]["error"] == "httpProxy?.trim is not a function"
+        told["proxy"] = {"error": "httpProxy"}
     told["maxRetryDelayMs"] = told.pop("provider")["maxRetryDelayMs"]
     # Whoever uses them asks whether they are true.
     told["branch"] = {**answer["branch"], "skipPrompt": _is_true(answer["branch"]["skipPrompt"])}

@@ -156,6 +156,16 @@ def test_the_environment_s_proxy_beats_pi_s_and_ours_beats_both(home: Home) -> N
     assert (found.proxy, found.idle_seconds) == ("http://ours:1", 2)
 
 
+@pytest.mark.parametrize("proxy", ["5", "false", "[]"])
+def test_a_proxy_that_is_no_text_is_told_and_none_is_used(home: Home, proxy: str) -> None:
+    home.globally(f'{{"httpProxy": {proxy}, "httpIdleTimeoutMs": 5000}}')
+    for environment in ({}, {"https_proxy": "http://env:1"}):
+        found = home.settings(**environment).http()
+        assert (found.proxy, found.idle_seconds) == (None, 5)
+        assert found.problem is not None
+        assert found.problem.key == "httpProxy"
+
+
 def test_a_bad_number_of_retries_is_told_and_the_usual_one_counts(home: Home) -> None:
     home.globally('{"retry": {"maxRetries": "many"}}')
     found = home.settings().http()

@@ -5,6 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SettingsManager } from "@earendil-works/pi-coding-agent";
 
+// The package does not export what takes its proxy in.
+const dispatcher = "../node_modules/@earendil-works/pi-coding-agent/dist/core/http-dispatcher.js";
+const { applyHttpProxySettings } = await import(new URL(dispatcher, import.meta.url).href);
+
 /** For each of `cases` ({global, project, models}): every value asked for, or what pi throws. */
 export function settings({ cases }) {
   return cases.map(({ global, project, models }) => {
@@ -37,8 +41,24 @@ function ask(folder, global, project, models) {
     retry: manager.getRetrySettings(),
     provider: manager.getProviderRetrySettings(),
     idle: attempt(() => manager.getHttpIdleTimeoutMs()),
-    proxy: manager.getGlobalSettings().httpProxy ?? null,
+    proxy: attempt(() => proxy(manager.getGlobalSettings().httpProxy)),
   };
+}
+
+/** The proxy pi uses where the environment names none, or what pi ends with as it starts. */
+function proxy(setting) {
+  const names = ["HTTP_PROXY", "HTTPS_PROXY"];
+  const before = names.map((name) => process.env[name]);
+  try {
+    for (const name of names) delete process.env[name];
+    applyHttpProxySettings(setting);
+    return process.env.HTTP_PROXY ?? null;
+  } finally {
+    names.forEach((name, at) => {
+      if (before[at] === undefined) delete process.env[name];
+      else process.env[name] = before[at];
+    });
+  }
 }
 
 function attempt(ask) {
