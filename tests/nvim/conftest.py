@@ -45,6 +45,8 @@ def home() -> Iterator[homes.Home]:
         (made.folder / "go").touch()
         write_pi_settings(made, compaction={"keepRecentTokens": 3000})
         yield made
+        # A bridge that is about to start a daemon would outlive whoever ends them all.
+        homes.wait_until(lambda: len(made.daemons()) == len(made._processes()))
 
 
 @pytest.fixture

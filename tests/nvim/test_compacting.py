@@ -119,6 +119,7 @@ def test_what_runs_is_shown_to_all_and_cancelled_by_anyone(
         editor.keys("w")
         for one in (editor, two):
             one.until(lambda one=one: "compacting" in one.header)  # type: ignore[misc]
+            one.sees("● compacting…")
         assert editor.lua("return require('pisession').status()").startswith("pi compacting")
         two.goes_to("Use an injected clock")
         two.types("<CR>", "Navigate to")

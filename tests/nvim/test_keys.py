@@ -120,12 +120,13 @@ def test_searching_goes_through_folded_rows_and_closes_them_after(editor: Editor
     assert "1 of 1" in editor.below
     editor.types("g/", "Search in session:")
     editor.keys("login<CR>")
-    editor.until(lambda: " 1 of " in editor.below and "login" in editor.row(), "a hit")
-    first = editor.row()
+    editor.until(lambda: " of " in editor.below and "login" in editor.row(), "a hit")
+    first, count = editor.row(), editor.below
     editor.keys("n")
-    editor.until(lambda: " 2 of " in editor.below and editor.row() != first)
+    editor.until(lambda: editor.below != count and editor.row() != first)
+    assert "login" in editor.row()
     editor.keys("N")
-    editor.until(lambda: editor.row() == first)
+    editor.until(lambda: editor.below == count and editor.row() == first)
     editor.types("g/", "Search in session:")
     editor.keys("<CR>")
     editor.until(lambda: " default ·" in editor.below)

@@ -6,15 +6,24 @@ local text = require('pisession.text')
 
 local M = {}
 
-local function go_to_hit(sidebar)
+--- Goes to the hit at hand, or past those that have no row under this filter: names, settings.
+---@param sidebar pisession.Sidebar
+---@param by 1|-1
+---@param passed integer? hits that were passed
+local function go_to_hit(sidebar, by, passed)
   local session = sidebar.session
   local search = session.search
   local hit = search.hits[search.at]
+  passed = passed or 0
   session.folds = vim.deepcopy(search.folds)
   sidebar:reveal(hit.entry, function(row)
-    if not row then
-      sidebar:say('The hit has no row under this filter; gF chooses another.')
+    if row or session.search ~= search then
+      return
+    elseif passed + 1 == #search.hits then
+      return sidebar:say('What says so has no row under this filter; gF chooses another.')
     end
+    search.at = (search.at - 1 + by) % #search.hits + 1
+    go_to_hit(sidebar, by, passed + 1)
   end)
 end
 
@@ -66,7 +75,7 @@ local function step(sidebar, by, key)
     return vim.api.nvim_feedkeys(key, 'n', false)
   end
   search.at = (search.at - 1 + by) % #search.hits + 1
-  go_to_hit(sidebar)
+  go_to_hit(sidebar, by)
 end
 
 function M.next_hit(sidebar)

@@ -3,6 +3,9 @@
 
 local M = {}
 
+--- The key of the main line among levels; the others go by the row they are inside.
+M.MAIN = ''
+
 ---@class pisession.Level
 ---@field rows pisession.Row[]
 ---@field first integer the stretch that was read: `rows[first]` to `rows[last]`

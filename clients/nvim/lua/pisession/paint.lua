@@ -26,6 +26,7 @@ local WITH_TIME, WITH_TOKENS, WITH_PERCENT, WITH_TEXT = 56, 40, 24, 12
 ---@field size 'context'|'own'|'off'|nil
 ---@field is_open fun(id: string): boolean
 ---@field new table<string, boolean>? entries that another client or program has added
+---@field doing string? what runs, said where the leaf is
 ---@field marked string? the row marked for a comparison
 
 local function has(row, flag)
@@ -170,8 +171,9 @@ local function right_of(row, clock, options)
   return marks .. '  ' .. pad(clock, 5) .. ' ' .. pad(tokens, 6) .. ' ' .. pad(percent, 5)
 end
 
-local function title_of(row, glyphs)
-  local title = text.clean(row.title)
+local function title_of(row, options)
+  local glyphs = options.glyphs
+  local title = text.clean(row.kind == 'here' and options.doing or row.title)
   for sign, spelled in pairs(glyphs.spelled) do
     title = title:gsub(sign, spelled)
   end
@@ -250,7 +252,7 @@ function M.row(row, by_id, clock, options)
     pieces[#pieces + 1] = { label, 'PisessionLabel' }
   end
   pieces[#pieces + 1] =
-    { text.cut(title_of(row, glyphs), room - text.width(label), glyphs.cut), text_group(row) }
+    { text.cut(title_of(row, options), room - text.width(label), glyphs.cut), text_group(row) }
   return { left = pieces, right = right, grade = row.size and row.size.grade or 'ok' }
 end
 

@@ -1,6 +1,5 @@
 --- The sidebar: a window and a buffer in a tab page, showing one session.
 
-local header = require('pisession.header')
 local model = require('pisession.model')
 local rpc = require('pisession.rpc')
 local states = require('pisession.states')
@@ -30,6 +29,7 @@ local READ = 4000
 ---@field is_gone boolean?
 local Sidebar = {}
 Sidebar.__index = Sidebar
+require('pisession.drawing')(Sidebar)
 
 local sidebars = {} ---@type table<integer, pisession.Sidebar>
 local group = vim.api.nvim_create_augroup('pisession', {})
@@ -46,11 +46,6 @@ end
 
 local function config()
   return require('pisession.config').get()
-end
-
----@return pisession.Glyphs
-local function glyphs()
-  return require('pisession.glyphs').choose(config().icons)
 end
 
 local function make_buffer()
@@ -251,92 +246,6 @@ function Sidebar:redraw_soon()
   end, JOIN)
 end
 
----@param signs pisession.Glyphs
----@param width integer
----@return pisession.PaintOptions
-function Sidebar:paint_options(signs, width)
-  return {
-    width = width,
-    glyphs = signs,
-    today = os.date('%Y-%m-%d') --[[@as string]],
-    size = self.size,
-    new = self.session.new,
-    marked = self.marked,
-    is_open = function(id)
-      return self:is_open_id(id)
-    end,
-  }
-end
-
---- Paints what has changed; nothing while the sidebar is hidden.
-function Sidebar:redraw()
-  self.is_dirty = true
-  if not self.session or not self:is_visible() then
-    return
-  end
-  self.is_dirty = false
-  local width = vim.api.nvim_win_get_width(self.window)
-  local signs, rows = glyphs(), self.session:rows()
-  if #rows == 0 then
-    self.view:say(states.sentences(self))
-  else
-    local anchor = windows.anchor(self.window, self.view)
-    self.view:show(rows, self:paint_options(signs, width))
-    windows.restore(self.window, self.view, anchor)
-    self:look_at_leaf_once()
-    require('pisession.follow').seen(self)
-  end
-  self:show_header(width, #rows, signs)
-end
-
----@param id string
----@return boolean
-function Sidebar:is_open_id(id)
-  local row = self.view:line_of(id) and self.view:row_at(self.view:line_of(id))
-    or self.session:row(id)
-  return row ~= nil and self.session:is_open(row) and self.session.levels[id] ~= nil
-end
-
---- A fresh window looks at the leaf.
-function Sidebar:look_at_leaf_once()
-  if self.has_looked ~= self.session and self:go_to('here') then
-    self.has_looked = self.session
-  end
-end
-
-local function escaped(line)
-  return (line:gsub('%%', '%%%%'))
-end
-
----@param width integer
----@param count integer
----@param signs pisession.Glyphs
-function Sidebar:show_header(width, count, signs)
-  local left, right, grade = header.top(self.session, rpc.connection, width, signs)
-  local looks = { warn = 'PisessionWarn', high = 'PisessionHigh' }
-  local top = ('%%#PisessionHeader#%s%%#%s#%s'):format(
-    escaped(left),
-    looks[grade] or 'PisessionHeader',
-    escaped(right)
-  )
-  local bottom = self.message or header.bottom(self.session, count, width)
-  windows.set(self.window, 'winbar', top)
-  windows.set(self.window, 'statusline', escaped(text.cut(bottom, width, signs.cut)))
-  self:count_down()
-end
-
---- While there is no connection the header says when the next try comes.
-function Sidebar:count_down()
-  if rpc.connection.state ~= 'offline' or self.is_counting then
-    return
-  end
-  self.is_counting = true
-  vim.defer_fn(function()
-    self.is_counting = false
-    self:redraw_soon()
-  end, 1000)
-end
-
 --- Says one sentence where the counts stand, until the next key.
 ---@param sentence string
 ---@param is_quiet boolean? there alone: what others do is not worth an interruption
@@ -368,26 +277,6 @@ function Sidebar:row()
     return nil
   end
   return self.view:row_at(vim.api.nvim_win_get_cursor(self.window)[1])
-end
-
---- Draws where a compaction would cut: in front of the first row of what is kept. Nothing kept
---- takes it away.
----@param kept string[] entries
-function Sidebar:draw_cut(kept)
-  if not vim.api.nvim_buf_is_valid(self.buffer) then
-    return
-  end
-  local is_kept, found = {}, nil
-  for _, entry in ipairs(kept) do
-    is_kept[entry] = true
-  end
-  for _, row in ipairs(self.view.rows) do
-    if row.first and is_kept[row.first] and row.level == nil then
-      found = row.id
-      break
-    end
-  end
-  self.view:draw_cut(found, '── cut ──')
 end
 
 --- Puts the cursor on a row; says whether it is there.
