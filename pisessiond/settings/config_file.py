@@ -92,20 +92,41 @@ def _bad_setting(error: ErrorDetails, tables: Mapping[str, Any], shown: str) -> 
     if is_name:
         path.pop()
     key = ".".join(_spelt(part) for part in path) or "the text"
-    reason = (
-        _PATTERNS.get("[key]" if is_name else path[-1])
-        if _is_pattern(error)
-        else {
-            "extra_forbidden": "is no setting; docs/configuration.md lists those there are.",
-            "missing": "is missing; add it.",
-            "union_tag_not_found": "needs a kind: anthropic, openai, command or pi.",
-            "union_tag_invalid": "needs a kind: anthropic, openai, command or pi.",
-            "model_type": "must be a table.",
-            "dict_type": "must be a table.",
-        }.get(error["type"])
-    )
-    return BadSetting(shown, key, reason or _reason(error, _value_at(tables, path)))
+    if error["type"] == "string_pattern_mismatch":
+        reason = _PATTERNS["[key]" if is_name else path[-1]]
+    else:
+        reason = _WHOLE.get(error["type"]) or _reason(error, path, _value_at(tables, path))
+    return BadSetting(shown, key, reason)
 
+
+# Our own words for pydantic's kinds of errors, which speak of inputs, strings and items.
+
+_NEEDS_KIND: Final = "needs a kind: anthropic, openai, command or pi."
+
+_WHOLE: Final = {
+    "extra_forbidden": "is no setting; docs/configuration.md lists those there are.",
+    "missing": "is missing; add it.",
+    "union_tag_not_found": _NEEDS_KIND,
+    "union_tag_invalid": _NEEDS_KIND,
+    "model_type": "must be a table.",
+    "dict_type": "must be a table.",
+    "too_short": "must not be empty.",
+    "string_too_short": "must not be empty.",
+}
+
+_RULES: Final = {
+    "string_type": "must be a text in quotes",
+    "list_type": 'must be a list: ["program", "argument"]',
+    "bool_type": "must be true or false",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be a number",
+    "literal_error": "must be {expected}",
+    "greater_than": "must be more than {gt:g}",
+    "greater_than_equal": "must be {ge:g} or more",
+    "less_than_equal": "must be {le:g} or less",
+}
+"""What goes before the value that was found."""
 
 # A pattern says less than words; and an address may hold a password, which nobody repeats.
 _PATTERNS: Final = {
@@ -116,17 +137,16 @@ _PATTERNS: Final = {
     "model": 'must be "provider/model".',
 }
 
-
-def _is_pattern(error: ErrorDetails) -> bool:
-    return error["type"] == "string_pattern_mismatch"
+_MAY_HOLD_KEYS: Final = frozenset({"base_url", "proxy", "program", "key_env"})
 
 
-def _reason(error: ErrorDetails, value: object) -> str:
-    message = error["msg"].removeprefix("Value error, ")
-    if error["type"] == "value_error":
-        return f"will not do: {message}."
-    rule = message.removeprefix("Input should ").removeprefix("String should ")
-    return f"should {rule}, and is {_short(value)}; correct it."
+def _reason(error: ErrorDetails, path: list[str], value: object) -> str:
+    rule = _RULES.get(error["type"])
+    if rule is None:
+        return f"will not do: {error['msg'].removeprefix('Value error, ')}."
+    is_private = isinstance(value, str | list | dict) and not _MAY_HOLD_KEYS.isdisjoint(path)
+    found = "" if is_private else f", and is {_short(value)}"
+    return f"{rule.format_map(error.get('ctx', {}))}{found}; correct it."
 
 
 def _value_at(tables: Mapping[str, Any], path: list[str]) -> object:

@@ -1,13 +1,14 @@
 """`config.toml`: what it may hold, and how a fault in it is told."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pisessiond.core.errors import BadSetting
 from pisessiond.settings.config import Config, HttpSummarizer
-from pisessiond.settings.config_file import ConfigFile, parse_config
+from pisessiond.settings.config_file import _RULES, _WHOLE, ConfigFile, parse_config
 from pisessiond.settings.documented import page
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -60,7 +61,12 @@ def test_whole_numbers_will_do_for_numbers() -> None:
         ("[summarizers.x]\nkind = 'magic'", "summarizers.x", "needs a kind"),
         ("[summarizers.x]\nkind = 'openai'", "summarizers.x.model", "is missing"),
         ("[summarizers.x]\nkind = 'command'\nprogram = 'x'", "summarizers.x.program", "list"),
-        ("[summarizers.x]\nkind = 'command'\nprogram = []", "summarizers.x.program", "1 item"),
+        (
+            "[summarizers.x]\nkind = 'command'\nprogram = []",
+            "summarizers.x.program",
+            "not be empty",
+        ),
+        ("[summarizers.x]\nkind = 'pi'\nprogram = ['']", "summarizers.x.program.0", "not be empty"),
         (
             "[summarizers.x]\nkind = 'command'\nprogram = ['a', 5]",
             "summarizers.x.program.1",
@@ -89,6 +95,61 @@ def test_a_fault_is_named_by_file_and_key(text: str, key: str, words: str) -> No
     assert (refusal.value.file, refusal.value.key) == ("~/config.toml", key)
     assert words in str(refusal.value)
     assert "\n" not in str(refusal.value)
+    for raw in ("should", "Input", "valid ", " item", "String", "dictionary"):
+        assert raw not in str(refusal.value)
+
+
+def _kinds_of_errors(schema: object) -> Iterator[str]:
+    """What pydantic may complain of, by what stands in a schema of its core."""
+    if isinstance(schema, list | tuple):
+        for one in schema:
+            yield from _kinds_of_errors(one)
+    elif isinstance(schema, dict):
+        kind = schema.get("type")
+        yield from {
+            "str": ["string_type"],
+            "list": ["list_type"],
+            "bool": ["bool_type"],
+            "int": ["int_type"],
+            "float": ["float_type", "finite_number"],
+            "literal": ["literal_error"],
+            "dict": ["dict_type"],
+            "model-fields": ["model_type", "missing", "extra_forbidden"],
+            "tagged-union": ["union_tag_not_found", "union_tag_invalid"],
+        }.get(kind if isinstance(kind, str) else "", [])
+        limits = {
+            "gt": "greater_than",
+            "ge": "greater_than_equal",
+            "lt": "less_than",
+            "le": "less_than_equal",
+            "multiple_of": "multiple_of",
+            "max_length": "too_long",
+        }
+        yield from (limits[one] for one in limits.keys() & schema.keys())
+        for one in schema.values():
+            yield from _kinds_of_errors(one)
+
+
+def test_every_fault_there_may_be_is_told_in_words_of_ours() -> None:
+    found = set(_kinds_of_errors(Config.__pydantic_core_schema__))
+    assert {"greater_than", "literal_error", "union_tag_invalid"} <= found
+    assert found <= _RULES.keys() | _WHOLE.keys()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "base_url = ['https://me:hunter2@host']",
+        "key_env = ['hunter2']",
+        "kind = 'command'\nprogram = 'summarise --key hunter2'",
+    ],
+)
+def test_what_may_hold_a_key_is_not_repeated(line: str) -> None:
+    kind = "" if "kind" in line else "kind = 'openai'\nmodel = 'm'\n"
+    with pytest.raises(BadSetting) as refusal:
+        parse_config(f"[summarizers.x]\n{kind}{line}\n", "config.toml")
+    assert refusal.value.key.startswith("summarizers.x.")
+    assert "hunter2" not in str(refusal.value)
 
 
 @pytest.mark.parametrize("key", ["proxy", "base_url"])
