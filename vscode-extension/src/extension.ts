@@ -11,6 +11,7 @@ import { RowDecorations } from './views/badges';
 import { ContextView } from './views/context';
 import { CurrentSession, currentFolder } from './views/current';
 import { Documents, SCHEME } from './views/documents';
+import { Happenings } from './views/happenings';
 import { Header } from './views/header';
 import { SessionsView } from './views/sessions';
 import { BranchTree } from './views/tree';
@@ -43,6 +44,7 @@ export function activate(context: vscode.ExtensionContext): Exports {
     desk.documents,
     desk.drafts,
     new ContextView(current),
+    new Happenings(current, tree, desk.header),
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, desk.documents),
     vscode.window.registerFileDecorationProvider(new RowDecorations()),
     { dispose: () => connection.stop() },

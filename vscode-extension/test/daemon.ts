@@ -140,23 +140,28 @@ export class Talk {
   }
 
   answer(text: string, tokens: number, calls: unknown[] = []): string {
+    return this.say(this.answerOf(text, tokens, calls));
+  }
+
+  /** An answer whose provider measured so many tokens. */
+  answerOf(text: string, tokens: number, calls: unknown[] = []): Record<string, unknown> {
     const cost = { input: 0, output: 0.01, cacheRead: 0, cacheWrite: 0, total: 0.01 };
-    return this.say({
+    const usage = {
+      input: 1,
+      output: 9,
+      cacheRead: tokens - 10,
+      cacheWrite: 0,
+      totalTokens: tokens,
+    };
+    return {
       role: 'assistant',
       content: [...(text === '' ? [] : [{ type: 'text', text }]), ...calls],
       api: 'demo',
       provider: 'demo',
       model: 'opus-5',
-      usage: {
-        input: 1,
-        output: 9,
-        cacheRead: tokens - 10,
-        cacheWrite: 0,
-        totalTokens: tokens,
-        cost,
-      },
+      usage: { ...usage, cost },
       stopReason: calls.length > 0 ? 'toolUse' : 'stop',
-    });
+    };
   }
 
   step(command: string, output: string, tokens: number): string {

@@ -40,6 +40,21 @@ function titles(model: SessionModel, key: string | null = MAIN): string[] {
   return (model.level(key)?.rows ?? []).map((row) => row.title);
 }
 
+function answerMessage(): unknown {
+  return new Talk().answerOf('', 20_000);
+}
+
+/** The same numbers in every run. */
+function mulberry(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
 describe('a session shared with a real daemon', () => {
   const place = new Place();
   let connection: Connection;
@@ -209,6 +224,50 @@ describe('a session shared with a real daemon', () => {
     await other.request('session/create', { cwd: place.work });
     assert.equal(await came, 1);
     list.close();
+  });
+
+  test('after any acts of others the rows are those that a new reader gets', LIMIT, async () => {
+    const model = await open();
+    const session = await asOther(model);
+    const random = mulberry(20261112);
+    const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
+    const ids: (string | number)[] = ['e1', 'e2', 'e3', 'e4', 'e5', 'e6'];
+    for (let act = 0; act < 120; act++) {
+      const which = random();
+      if (which < 0.6) {
+        const role = pick(['user', 'assistant']);
+        const content = [{ type: 'text', text: `Act ${act}` }];
+        const message =
+          role === 'user'
+            ? { role, content, timestamp: act }
+            : { ...(answerMessage() as object), content, timestamp: act };
+        const params = { session, entry: { type: 'message', message } };
+        ids.push(...(await other.request('session/append', params)).ids);
+      } else if (which < 0.85) {
+        await other.request('session/navigate', { session, target: pick(ids), exact: true });
+      } else {
+        await other.request('session/label', { session, target: pick(ids), label: `l${act}` });
+      }
+      const folded = (model.level(MAIN)?.rows ?? []).filter((row) => row.fold !== 'none');
+      if (folded.length > 0 && random() < 0.3) {
+        const { id } = pick(folded);
+        model.setOpen(id, random() < 0.7);
+        await model.inside(id);
+      }
+    }
+    await connection.request('session/sync', {});
+    await until(model, () => !model.isReading);
+    const reader = new SessionModel(connection, { path: model.info?.path ?? null });
+    await reader.fetch();
+    assert.deepEqual(titles(model), titles(reader));
+    for (const row of model.level(MAIN)?.rows ?? []) {
+      if (model.level(row.id)) {
+        await reader.inside(row.id);
+        assert.deepEqual(titles(model, row.id), titles(reader, row.id), row.title);
+      }
+    }
+    reader.leave();
+    model.close();
   });
 
   test('killed, the daemon is started anew and everything is read again', LIMIT, async () => {

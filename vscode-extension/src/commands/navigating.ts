@@ -95,6 +95,23 @@ async function go(
   }
 }
 
+/** Goes to where another program went on, after it has been asked how. */
+export const goToTheirs: Command = async (desk) => {
+  const theirs = modelOf(desk).info?.leafConflict?.theirs;
+  if (theirs != null && (await desk.tree.reveal(theirs))) {
+    await navigate(desk);
+  }
+};
+
+/** Stays where the daemon's clients are; the conflict is over with it. */
+export const stay: Command = async (desk) => {
+  const conflict = modelOf(desk).info?.leafConflict;
+  if (conflict) {
+    const params = { target: conflict.ours, exact: true };
+    await modelOf(desk).request('session/navigate', params);
+  }
+};
+
 export const fork: Command = async (desk, ...given) => {
   const row = entryRowOf(desk, given);
   if (row) {

@@ -7,7 +7,7 @@ import { compare, compareRowWithLeaf } from './comparing';
 import { connect, log, restartDaemon, showContext, status, walkthrough } from './daemon';
 import { label, omit, rename, restore, toggleOmitted, undo } from './editing';
 import * as looking from './looking';
-import { clone, fork, navigate } from './navigating';
+import { clone, fork, goToTheirs, navigate, stay } from './navigating';
 import { continueInPi, openAppend, send } from './prompting';
 import { allSessions, moreSessions, newSession, openSession, refreshSessions } from './sessions';
 import { refuse, type Command, type Desk } from './tools';
@@ -46,6 +46,7 @@ const CHANGING: Record<string, Command> = {
   compact,
   continueInPi,
   fork,
+  goToTheirs,
   label,
   navigate,
   newSession,
@@ -53,6 +54,7 @@ const CHANGING: Record<string, Command> = {
   rename,
   restore,
   send,
+  stay,
   toggleOmitted,
   undo,
   writeSummary: send,

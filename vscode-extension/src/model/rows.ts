@@ -54,6 +54,11 @@ export class RowLevels {
     return undefined;
   }
 
+  /** Whether something has been asked for and has not come yet. */
+  get isReading(): boolean {
+    return this.isGathering || this.pending.size > 0;
+  }
+
   isOpen(row: Row): boolean {
     return row.fold !== 'none' && (this.folds.get(row.id) ?? row.fold === 'open');
   }

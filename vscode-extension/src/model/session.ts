@@ -120,6 +120,11 @@ export class SessionModel {
     return this.rows.row(id);
   }
 
+  /** Whether rows have been asked for and have not come yet. */
+  get isReading(): boolean {
+    return this.rows.isReading;
+  }
+
   isOpen(row: Row): boolean {
     return this.rows.isOpen(row);
   }

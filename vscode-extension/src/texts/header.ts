@@ -26,8 +26,13 @@ export function headerMessage(
   link: Link,
   model: SessionModel | undefined,
   isLong: boolean,
+  news?: string,
 ): string | undefined {
-  const sentences = [...linkSentences(link, model, isLong), ...sessionSentences(model)];
+  const sentences = [
+    ...linkSentences(link, model, isLong),
+    ...(news === undefined ? [] : [news]),
+    ...sessionSentences(model),
+  ];
   return sentences.length > 0 ? sentences.join(' ') : undefined;
 }
 
@@ -40,7 +45,7 @@ function* linkSentences(
     yield 'Starting pisessiond…';
   } else if (link.state === 'offline' && model?.info) {
     const since = link.since === undefined ? undefined : new Date(link.since).toISOString();
-    yield `Offline since ${readClock(since)?.clock ?? 'just now'}.`;
+    yield `Offline since ${readClock(since)?.clock ?? 'just now'}; rows are as they were last.`;
   } else if (link.state === 'offline' && link.problem) {
     yield cleanLine(link.problem);
   }
@@ -64,7 +69,7 @@ function* sessionSentences(model: SessionModel | undefined): Generator<string> {
     yield `${nameOf(model.operation.origin)} is ${operationText(model.operation)}`;
   }
   if (info.leafConflict) {
-    yield 'pi went on elsewhere; navigate to its row, or stay here.';
+    yield 'pi went on elsewhere: the menu of this view goes there, or stays here.';
   }
   if (info.readOnly !== null) {
     yield cleanLine(info.readOnly);

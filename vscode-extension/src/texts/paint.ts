@@ -25,8 +25,10 @@ export interface PaintOptions {
   size?: SizeColumn;
   /** Entries that somebody else has added lately. */
   fresh?: ReadonlySet<string>;
-  /** Entries that would be kept by the compaction that is looked at; the first is where it cuts. */
+  /** The first entry that the compaction which is looked at would keep. */
   cut?: string;
+  /** What runs, said on the row where one is. */
+  doing?: string;
   /** False where badges are turned off: then the percent leads the description. */
   badges?: boolean;
 }
@@ -84,7 +86,7 @@ function paintRow(row: Row, day: string, options: PaintOptions): PaintedRow {
   return {
     id: row.id,
     icon: ICONS[row.kind] ?? ICONS.meta,
-    label: labelOf(row),
+    label: labelOf(row, options),
     description: [...lead, ...stateWords(row, options), ...figures(row, day, options)].join(' · '),
     badge,
     grade: options.size === 'off' ? 'ok' : (row.size?.grade ?? 'ok'),
@@ -95,7 +97,10 @@ function paintRow(row: Row, day: string, options: PaintOptions): PaintedRow {
   };
 }
 
-function labelOf(row: Row): string {
+function labelOf(row: Row, options: PaintOptions): string {
+  if (row.kind === 'here' && options.doing !== undefined) {
+    return options.doing;
+  }
   const label = row.label ? `[${cleanLine(row.label)}] ` : '';
   return `${label}${cleanLine(row.title)}`;
 }

@@ -3,6 +3,8 @@
 import * as vscode from 'vscode';
 import type { Connection } from '../daemon/connection';
 import type { SessionModel } from '../model/session';
+import type { Grade } from '../model/wire';
+import { thresholdSentence } from '../texts/happenings';
 import { headerMessage, titleLine } from '../texts/header';
 import { statusText, type Thresholds } from '../texts/status';
 import type { CurrentSession } from './current';
@@ -16,6 +18,8 @@ const COLOURS = {
 
 /** Milliseconds before anything says that it takes a while. */
 const CALM = 300;
+/** Milliseconds a sentence stands in the status bar. */
+const READ = 6000;
 
 export class Header implements vscode.Disposable {
   private readonly item: vscode.StatusBarItem;
@@ -24,6 +28,8 @@ export class Header implements vscode.Disposable {
   private calm: NodeJS.Timeout | undefined;
   private isLong = false;
   private last = '';
+  private news: string | undefined;
+  private grade: Grade | undefined;
 
   constructor(
     private readonly connection: Connection,
@@ -33,7 +39,12 @@ export class Header implements vscode.Disposable {
     this.item = vscode.window.createStatusBarItem('context', vscode.StatusBarAlignment.Right, 50);
     this.item.name = 'pi context';
     this.item.command = 'pisessiond.showContext';
-    current.on(() => this.update());
+    current.on((happening) => {
+      if (happening.what === 'switched') {
+        this.grade = undefined;
+      }
+      this.update();
+    });
     connection.onState((state) => {
       clearTimeout(this.calm);
       this.isLong = false;
@@ -64,12 +75,20 @@ export class Header implements vscode.Disposable {
     }
   }
 
+  /** A sentence on what has just happened; undefined takes it away. */
+  setNews(sentence: string | undefined): void {
+    if (this.news !== sentence) {
+      this.news = sentence;
+      this.update();
+    }
+  }
+
   update(): void {
     const model = this.current.model;
     this.setKeys(model);
     this.setStatus(model);
     this.tree.view.description = model && titleLine(model);
-    this.tree.view.message = headerMessage(this.connection, model, this.isLong);
+    this.tree.view.message = headerMessage(this.connection, model, this.isLong, this.news);
   }
 
   private setStatus(model: SessionModel | undefined): void {
@@ -85,6 +104,7 @@ export class Header implements vscode.Disposable {
       return;
     }
     this.last = signature;
+    this.sayThreshold(shown?.grade, model?.size?.percent ?? null);
     if (!shown) {
       this.item.hide();
       return;
@@ -97,6 +117,14 @@ export class Header implements vscode.Disposable {
     this.item.show();
   }
 
+  private sayThreshold(grade: Grade | undefined, percent: number | null): void {
+    const sentence = grade && this.grade && thresholdSentence(this.grade, grade, percent);
+    this.grade = grade ?? this.grade;
+    if (sentence) {
+      vscode.window.setStatusBarMessage(sentence, READ);
+    }
+  }
+
   private setKeys(model: SessionModel | undefined): void {
     this.setKey('state', this.connection.state);
     this.setKey('hasSession', model?.handle !== undefined);
@@ -107,6 +135,7 @@ export class Header implements vscode.Disposable {
       !vscode.workspace.isTrusted || (model?.info?.readOnly ?? null) !== null,
     );
     this.setKey('canUndo', !this.current.undo.isEmpty);
+    this.setKey('leafConflict', (model?.info?.leafConflict ?? null) !== null);
     this.setKey('filter', model?.filter ?? 'default');
   }
 

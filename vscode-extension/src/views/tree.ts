@@ -8,6 +8,7 @@ import { todayOf } from '../texts/figures';
 import { plainText } from '../texts/entries';
 import { paintRows, tooltip, type PaintedRow, type SizeColumn } from '../texts/paint';
 import { cleanText } from '../texts/plain';
+import { operationText } from '../texts/status';
 import { rowUri } from './badges';
 import type { CurrentSession } from './current';
 
@@ -15,6 +16,9 @@ import type { CurrentSession } from './current';
 const JOIN = 50;
 /** Milliseconds a row of somebody else is `new` while the view is in sight. */
 const NEW_FOR = 3000;
+
+/** After which rows may look different. */
+const REPAINTS = ['rows', 'reset', 'progress'];
 
 /** A row, or the line that stands for rows which have not been read. */
 export type TreeNode =
@@ -67,7 +71,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
         // There is a daemon again, or a session: what could not be read may be there now.
         this.unread.clear();
         this.changed.fire(undefined);
-      } else if (happening.what === 'rows' || happening.what === 'reset') {
+      } else if (REPAINTS.includes(happening.what)) {
         this.refreshSoon();
       }
     });
@@ -160,6 +164,16 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     return true;
   }
 
+  /** Keeps the leaf selected and in sight when it has moved on. */
+  async follow(): Promise<void> {
+    const here = this.nodes.get('here');
+    if (here) {
+      clearTimeout(this.timer);
+      this.refresh();
+      await this.view.reveal(here, { select: true, focus: false });
+    }
+  }
+
   /** Shows where a compaction would cut; undefined: not any more. */
   showCut(firstKept: EntryId | undefined): void {
     this.cut = firstKept === undefined ? undefined : String(firstKept);
@@ -241,6 +255,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
       size: this.size,
       fresh: model.fresh,
       cut: this.cut,
+      doing: model.operation ? operationText(model.operation) : undefined,
       badges: vscode.workspace.getConfiguration('explorer').get('decorations.badges', true),
     });
     for (const one of painted) {
