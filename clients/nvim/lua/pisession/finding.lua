@@ -41,7 +41,7 @@ local function start(sidebar, query)
       end
       local folds = session.search and session.search.folds or vim.deepcopy(session.folds)
       session.search = { query = query, hits = answer.hits, at = 1, folds = folds }
-      go_to_hit(sidebar)
+      go_to_hit(sidebar, 1)
     end
   )
 end
