@@ -261,6 +261,8 @@ class Connection:
         if not self._gone:
             with anyio.move_on_after(CLOSE_SECONDS):
                 await self.requests.wait_none()
+        if self.state.stopping.is_set():
+            self.state.sessions.stop_operations()
         self.requests.cancel_all()
         with anyio.move_on_after(CLOSE_SECONDS):
             await self.requests.wait_none()

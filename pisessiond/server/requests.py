@@ -37,6 +37,7 @@ from pisessiond.server.envelope import (
 from pisessiond.server.held import HeldMessages
 from pisessiond.server.lsp import LSP_METHODS
 from pisessiond.server.waking import Waker
+from pisessiond.service.errors import STOPPED
 
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection
@@ -50,6 +51,7 @@ _TOO_LARGE: Final = RpcError(
     "TooLarge", "The answer is larger than a message may be; ask for less of it."
 )
 _CANCELLED: Final = RpcError("Cancelled", "The request was cancelled; nothing was changed.")
+_STOPPED: Final = RpcError("Cancelled", STOPPED)
 
 
 class Requests:
@@ -233,7 +235,8 @@ class Requests:
                 if not scope.cancel_called:
                     answer = await self._answer(message, handler, params)
             if answer is None:
-                answer = self._error(message, _CANCELLED)
+                is_stopping = self._connection.state.stopping.is_set()
+                answer = self._error(message, _STOPPED if is_stopping else _CANCELLED)
         finally:
             del self._scopes[key]
             self.waker.wake()

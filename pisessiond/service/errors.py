@@ -86,6 +86,19 @@ class OperationCancelled(ServiceError):
         self.by = by
 
 
+STOPPED: Final = "The daemon was stopped; nothing was written."
+"""What whoever waited for something is told when the daemon ends before it was done."""
+
+
+class DaemonStopped(OperationCancelled):
+    """The operation was ended because the daemon ends; nothing was written."""
+
+    def __init__(self, operation: str) -> None:
+        ServiceError.__init__(self, STOPPED)
+        self.operation = operation
+        self.by = None
+
+
 class InvalidRequest(ServiceError):
     """A parameter has the right shape but no meaning here."""
 

@@ -14,7 +14,13 @@ import anyio
 
 from pisessiond.core.errors import SessionError
 from pisessiond.service.announcing import Announcer
-from pisessiond.service.errors import Busy, OperationCancelled, ServiceError
+from pisessiond.service.errors import (
+    STOPPED,
+    Busy,
+    DaemonStopped,
+    OperationCancelled,
+    ServiceError,
+)
 from pisessiond.service.types import AnyOrigin, OperationName, Origin, Progress
 from pisessiond.summarizers.base import NoSummarizer, SummaryFailed
 
@@ -70,6 +76,8 @@ class Operation:
         """Holds all its work."""
         self.cancelled_by: str | None = None
         """Who ended it, for people."""
+        self.is_stopped = False
+        """Whether it was ended because the daemon ends."""
         self.outcome: str | None = None
         """What is told when it is done, in a sentence."""
         self.summarizer: str | None = None
@@ -128,6 +136,11 @@ class Operation:
             self.cancelled_by = by
         self.scope.cancel()
 
+    def stop(self) -> None:
+        """End it, for the daemon ends; whoever did before is still named."""
+        self.is_stopped = self.cancelled_by is None
+        self.scope.cancel()
+
 
 class OperationSlot:
     """Holds what takes long in one session."""
@@ -158,6 +171,11 @@ class OperationSlot:
             return None
         now.cancel(by)
         return now
+
+    def stop(self) -> None:
+        """End what runs, for the daemon ends."""
+        if self.current is not None:
+            self.current.stop()
 
     def refuse_if_held(self) -> None:
         """Raises: Busy: something runs."""
@@ -225,14 +243,16 @@ def _run(operation: Operation) -> Iterator[Operation]:
         with operation.scope:
             yield operation
         if operation.scope.cancelled_caught:
+            if operation.is_stopped:
+                raise DaemonStopped(operation.word)
             raise OperationCancelled(operation.word, operation.cancelled_by)
     except OperationCancelled as error:
-        operation.tell("cancelled", _cancelled_by(error.by))
+        operation.tell("cancelled", _cancelled(operation, error.by))
         raise
     except anyio.get_cancelled_exc_class():
         # Whoever asked for it has taken the request back, or is gone.
         by = operation.cancelled_by or name_of(operation.origin)
-        operation.tell("cancelled", _cancelled_by(by))
+        operation.tell("cancelled", _cancelled(operation, by))
         raise
     except Exception as error:
         operation.tell("failed", _sentence(error))
@@ -240,7 +260,9 @@ def _run(operation: Operation) -> Iterator[Operation]:
     operation.tell("done", operation.outcome)
 
 
-def _cancelled_by(client: str | None) -> str:
+def _cancelled(operation: Operation, client: str | None) -> str:
+    if operation.is_stopped:
+        return STOPPED
     return f"Cancelled by {client}; nothing was written." if client else "Cancelled."
 
 

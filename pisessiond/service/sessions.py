@@ -423,6 +423,11 @@ class Sessions:
         self._sessions_changed()
         opened.stop()
 
+    def stop_operations(self) -> None:
+        """End what takes long, for the daemon ends; everyone who waits is told so."""
+        for opened in self.open_sessions:
+            opened.operations.stop()
+
     async def aclose(self) -> None:
         """End every session's queue; what is being written is finished first."""
         for opened in self.open_sessions:

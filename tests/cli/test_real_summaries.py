@@ -166,6 +166,18 @@ def test_who_waits_is_told_by_whom_it_was_ended(daemon: Daemon) -> None:
     assert daemon.file.read_bytes() == before
 
 
+def test_who_waits_is_told_that_the_daemon_was_stopped(daemon: Daemon) -> None:
+    daemon.grow()
+    before = daemon.file.read_bytes()
+    with daemon.start("compact", str(daemon.file), "--summarizer", "stuck") as command:
+        daemon.wait_until_asked(command)
+        daemon.run("stop")
+        _, err = command.communicate(timeout=20)
+    assert command.returncode == 1
+    assert err.splitlines()[-1] == "pisessiond: The daemon was stopped; nothing was written."
+    assert daemon.file.read_bytes() == before
+
+
 def test_a_program_that_fails_is_quoted(daemon: Daemon) -> None:
     daemon.grow()
     said = daemon.run("compact", str(daemon.file), "--summarizer", "broken", code=1)

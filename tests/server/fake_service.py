@@ -556,6 +556,7 @@ class FakeSessions:
         self.by_handle: dict[str, FakeSession] = {}
         self.list_subscribers: set[ListSubscriber] = set()
         self.closed = False
+        self.are_operations_stopped = False
         self.asked: list[dict[str, Any]] = []
 
     def add(self, handle: str, path: str | None = None) -> FakeSession:
@@ -649,6 +650,9 @@ class FakeSessions:
     @property
     def watch_state(self) -> WatchState | None:
         return WatchState("inotify")
+
+    def stop_operations(self) -> None:
+        self.are_operations_stopped = True
 
     async def aclose(self) -> None:
         self.closed = True

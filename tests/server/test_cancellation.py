@@ -110,5 +110,8 @@ async def test_the_end_of_the_daemon_fails_what_does_not_end_in_time(daemon: Run
         await gate.reached.wait()
         daemon.daemon.state.stop("signal")
         assert (await client.receive())["method"] == "daemon/stopping"
-        assert (await client.answer("r"))["error"]["code"] == -32800
+        error = (await client.answer("r"))["error"]
+        assert error["code"] == -32800
+        assert error["message"] == "The daemon was stopped; nothing was written."
         await client.closed()
+    assert daemon.sessions.are_operations_stopped

@@ -9,7 +9,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from pisessiond.service.errors import Busy, OperationCancelled
+from pisessiond.service.errors import Busy, DaemonStopped, OperationCancelled
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.subscribers import Absent
 from pisessiond.service.types import Compacted, Progress
@@ -127,6 +127,30 @@ async def test_anyone_may_end_it_and_everyone_hears_who(talk: OpenSession, desk:
     assert listener.progress[-1].message == "Cancelled by somebody else; nothing was written."
     assert in_file(talk) == before
     assert await talk.cancel_operation(None, by="script") is None
+
+
+@pytest.mark.parametrize("how", ["alone", "with its request", "after somebody's cancel"])
+async def test_a_daemon_that_ends_says_that_it_was_that(
+    office: House, talk: OpenSession, desk: Desk, how: str
+) -> None:
+    before = in_file(talk)
+    listener = Listener(talk)
+    async with anyio.create_task_group() as tasks:
+        running = Running(desk, tasks, lambda: talk.compact(origin=ME))
+        await running.asked()
+        if how == "after somebody's cancel":
+            talk.operations.cancel(None, "script")
+        office.sessions.stop_operations()
+        if how == "with its request":
+            running.scope.cancel()
+        error = await running.over()
+    stopped = "The daemon was stopped; nothing was written."
+    if how == "alone":
+        assert isinstance(error, DaemonStopped)
+        assert (str(error), error.operation, error.by) == (stopped, "compaction", None)
+    told = stopped if "somebody" not in how else "Cancelled by script; nothing was written."
+    assert (listener.progress[-1].state, listener.progress[-1].message) == ("cancelled", told)
+    assert in_file(talk) == before
 
 
 async def test_a_request_that_is_taken_back_ends_it(talk: OpenSession, desk: Desk) -> None:
