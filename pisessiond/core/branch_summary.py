@@ -34,6 +34,8 @@ class BranchSummaryPreparation:
     file_operations: FileOperations
     total_tokens: int
     """The estimate for `messages`."""
+    rows: tuple[int, ...] = ()
+    """Whose bodies it was made from."""
 
 
 def rows_left(index: Index, leaf: int, target: int) -> list[int]:
@@ -62,10 +64,13 @@ def prepare_branch_summary(
         token_budget: how much the messages may come to by estimate.
     """
     kind = session.index.kind
-    operations, edits = _marks(session.entries([row for row in rows if kind[row] in _MARKS]))
+    marks = [row for row in rows if kind[row] in _MARKS]
+    tell = [row for row in reversed(rows) if kind[row] in _TELL]
+    operations, edits = _marks(session.entries(marks))
     taken: list[Message] = []
-    total = 0
-    for entry in _read(session, [row for row in reversed(rows) if kind[row] in _TELL]):
+    total = looked_at = 0
+    for entry in _read(session, tell):
+        looked_at += 1
         message = _message(entry, edits.get(_key(entry["id"])))
         if message is None:
             continue
@@ -78,7 +83,8 @@ def prepare_branch_summary(
             total += tokens
         if is_over:
             break
-    return BranchSummaryPreparation(tuple(reversed(taken)), operations, total)
+    made_from = tuple(sorted({*marks, *tell[:looked_at]}))
+    return BranchSummaryPreparation(tuple(reversed(taken)), operations, total, made_from)
 
 
 def _marks(entries: Iterable[Entry]) -> tuple[FileOperations, dict[Any, Entry]]:

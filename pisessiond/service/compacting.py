@@ -16,7 +16,7 @@ from pisessiond.core.summary_text import (
 from pisessiond.service.asking import WILL_COMPACT, Word, ask_all, offering
 from pisessiond.service.cutting import Cut, cut, still_holds, store
 from pisessiond.service.drafts import Drafts, KeptDraft, outdated, without_messages
-from pisessiond.service.errors import LeafMoved
+from pisessiond.service.errors import FileChanged, LeafMoved
 from pisessiond.service.operations import Operation, Reason, Report
 from pisessiond.service.previewing import CompactionPlan, compaction_preview
 from pisessiond.service.previews import CompactionPreview, DraftSummary
@@ -114,6 +114,7 @@ async def compact(
         NoSummarizer, SummaryFailed: there is no summary.
         InvalidRequest: the draft is unknown, or the branch is another one since.
         LeafMoved: the leaf is not `base_leaf`, or the cut no longer holds.
+        FileChanged: what was summarised was written anew, and reads otherwise.
         OperationCancelled: someone ended it.
         Busy: something else runs.
     """
@@ -140,7 +141,7 @@ async def compact(
             done = await store(
                 held, made, summary, asker.origin, only_alone=asker.reason == "threshold"
             )
-        except LeafMoved as error:
+        except (LeafMoved, FileChanged) as error:
             if draft is None:
                 raise
             raise outdated() from error

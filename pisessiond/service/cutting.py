@@ -2,7 +2,7 @@
 
 While a summary is written the session goes on: we or another program may append. What was cut is
 still cut then, so the compaction is stored at the new leaf, unless what came in between is itself
-a compaction or a context edit, or the leaf was moved away.
+a compaction or a context edit, the leaf was moved away, or what was summarised reads otherwise.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pisessiond.core.errors import CannotShrink, EntryNotFound, NothingToCompact
 from pisessiond.core.lines import EntryId
 from pisessiond.core.projection import Entry, project_entry
 from pisessiond.core.session import Session
+from pisessiond.core.sizes import select_rows
 from pisessiond.core.system_state import SystemState, replay
 from pisessiond.core.tokens import estimate_tokens
 from pisessiond.models.base import ModelName
@@ -29,10 +30,13 @@ from pisessiond.service.session_acts import BaseLeaf, SessionActs
 from pisessiond.service.session_queue import Plan
 from pisessiond.service.settings import FolderSettings
 from pisessiond.service.summarising import model_at, refuse, sound_settings
+from pisessiond.service.summary_sources import Check, ReadAnew, Source, make_source
 from pisessiond.service.types import AnyOrigin, Compacted
 
 _HOLDS_NO_LONGER: Final = frozenset({kinds.COMPACTION, kinds.CONTEXT_EDIT})
 """What makes a prepared cut another one when it comes behind it."""
+
+_COUNTS_EVERYWHERE: Final = frozenset({kinds.COMPACTION, kinds.CONTEXT_EDIT, kinds.SYSTEM})
 
 _ANOTHER_PROGRAM: Final = "another program, which writes to the session too"
 """Who ends a compaction of our own accord by its append."""
@@ -44,6 +48,8 @@ class Cut:
 
     plan: CompactionPlan
     leaf: EntryId
+    source: Source
+    """The entries that count for the summary and for what is carried on beside it."""
     model: ModelName | None
     """The one the session stood at."""
     size: int
@@ -77,15 +83,19 @@ async def cut(held: SessionActs, base_leaf: BaseLeaf = UNSET) -> Cut:
     for _ in range(3):
         session = await held.sized()
         held.check_leaf(base_leaf)
-        row = session.leaf
-        found = await held.ask(partial(_cut_at, wanted=session, row=row, settings=settings))
+        row, epoch = session.leaf, held.epoch
+        found = await held.ask(
+            partial(_cut_at, wanted=session, row=row, settings=settings, epoch=epoch)
+        )
         if found is not None:
             found.size_with(None)
             return found
     raise FileChanged("it is rewritten again and again")
 
 
-def _cut_at(session: Session, *, wanted: Session, row: int, settings: FolderSettings) -> Cut | None:
+def _cut_at(
+    session: Session, *, wanted: Session, row: int, settings: FolderSettings, epoch: str
+) -> Cut | None:
     """The cut at a row; None where the session was read anew, and has other rows."""
     if session is not wanted:
         return None
@@ -96,7 +106,19 @@ def _cut_at(session: Session, *, wanted: Session, row: int, settings: FolderSett
     refuse(settings.problem_for(model))
     plan = plan_compaction(session, row, settings.compaction_for(model))
     size = session.size_at(row)
-    return Cut(plan, leaf, model, max(size.tokens, size.estimated))
+    source = make_source(session, _rows_that_count(session, row, plan), epoch)
+    return Cut(plan, leaf, source, model, max(size.tokens, size.estimated))
+
+
+def _rows_that_count(session: Session, row: int, plan: CompactionPlan) -> list[int]:
+    """What is summarised, and of what is kept that which says how it reads or is carried on."""
+    kind, ids = session.index.kind, session.index.ids
+    kept = set(plan.preparation.kept_entry_ids)
+    return [
+        at
+        for at in select_rows(session.index, row)
+        if ids[at] not in kept or kind[at] in _COUNTS_EVERYWHERE
+    ]
 
 
 def still_holds(draft: Draft, leaf: EntryId) -> bool:
@@ -130,9 +152,11 @@ async def store(
     Raises:
         CannotShrink: it would not help.
         LeafMoved: the cut no longer holds.
+        FileChanged: what was summarised was written anew, and reads otherwise.
         OperationCancelled: another program has written.
     """
     preparation, leaf = made.plan.preparation, made.leaf
+    check = Check(held, made.source)
     after = made.size_with(summary)
     read: dict[EntryId, Entry] = {}
 
@@ -141,6 +165,7 @@ async def store(
             raise OperationCancelled("compaction", _ANOTHER_PROGRAM)
         if not still_holds(draft, leaf):
             raise LeafMoved(draft.leaf, held.rev)
+        check.insist()
         system = _system_now(draft, leaf, preparation.system, read)
         try:
             return Plan("compact", draft.compact(preparation, summary, system).head.id)
@@ -152,6 +177,8 @@ async def store(
         try:
             act = await held.act(decide, origin)
             break
+        except ReadAnew:
+            await check.compare()
         except _Unread as error:
             read[error.entry] = await held.ask(partial(_entry_of, entry_id=error.entry))
     entry_id = act.plan.value if act.plan else None

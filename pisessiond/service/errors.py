@@ -169,6 +169,6 @@ class TooLarge(ServiceError):
 class FileChanged(ServiceError):
     """Another program changed what had been read, so that the act could not be decided."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"Another program changed the session file ({reason}); open it anew.")
+    def __init__(self, reason: str, step: str = "open it anew") -> None:
+        super().__init__(f"Another program changed the session file ({reason}); {step}.")
         self.reason = reason

@@ -38,6 +38,13 @@ from pisessiond.service.summarising import (
     window_to_fill,
     write_all,
 )
+from pisessiond.service.summary_sources import (
+    Check,
+    ReadAnew,
+    Source,
+    ask_with_epoch,
+    make_source,
+)
 from pisessiond.service.types import Navigated, OperationName
 from pisessiond.summarizers.base import Summarizer
 
@@ -71,6 +78,7 @@ async def navigate(
     Raises:
         EntryNotFound: the target is not there.
         LeafMoved: the leaf is not `base_leaf`, or moved while the summary was written.
+        FileChanged: the branch was written anew meanwhile, and reads otherwise.
         NoSummarizer, SummaryFailed, BadSetting: there is no summary; the leaf has not moved.
         OperationCancelled: someone ended it.
         Busy: something runs that needs the leaf where it is.
@@ -85,17 +93,16 @@ async def navigate(
     held.check_leaf(asker.base_leaf)
     name: OperationName = "navigate" if wishes is None else "summarise"
     with held.operations.hold(name, asker.origin, report=asker.report) as operation:
-        branch = None
+        branch, told = None, None
         if wishes is not None:
             await held.claim_to_write()
             branch = await _read_branch(held, move.target, asker)
         word = await _ask_clients(held, move, wishes is not None, preview, operation)
         if word.label is not None:
             move = replace(move, label=word.label)
-        summary, left = None, None
         if branch is not None and wishes is not None:
-            summary, left = await _summary(held, branch, wishes, word, operation), branch.left
-        done = await _move(held, move, place, asker, summary, left, operation)
+            told = await _summary(held, branch, wishes, word, operation)
+        done = await _move(held, move, place, asker, told, operation)
         operation.outcome = _outcome(done)
     return done
 
@@ -173,31 +180,48 @@ async def _ask_clients(
 # The summary
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A summary that was made for this move."""
+
+    summary: Summary
+    left: EntryId | None
+    """Where the session stood."""
+    source: Source | None = None
+    """What it was written from; None where a client gave it."""
+
+
 async def _summary(
     held: SessionActs, branch: LeftBranch, wishes: Wishes, word: Word, operation: Operation
-) -> Summary | None:
+) -> Told | None:
     """The summary a client gave, or one that is written; None when nothing is left behind."""
     if branch.is_empty:
         return None
     if word.summary is not None:
-        return Summary(word.summary, word.details, word.usage)
+        return Told(Summary(word.summary, word.details, word.usage), branch.left)
     if word.instructions is not None:
         wishes = replace(wishes, instructions=word.instructions)
     writer = await choose_writer(held, wishes.summarizer, branch.model, operation)
     window = await window_to_fill(held, writer, branch.model)
-    preparation, tasks = await held.ask(
-        lambda session: tasks_for(session, branch, wishes, writer, window)
-    )
+
+    def prepare(
+        session: Session, epoch: str
+    ) -> tuple[BranchSummaryPreparation, tuple[SummaryTask, ...], Source]:
+        preparation, tasks = tasks_for(session, branch, wishes, writer, window)
+        return preparation, tasks, make_source(session, preparation.rows, epoch)
+
+    preparation, tasks, source = await ask_with_epoch(held, prepare)
     if not tasks:
         return None
     operation.asks(writer.name)
     written = await write_all(writer, tasks, operation.receive)
-    return Summary(
+    summary = Summary(
         assemble_branch_summary(preparation, [text.text for text in written]),
         summary_details(preparation.file_operations, is_extract=writer.is_extract),
         usage_of(written),
         from_hook=False,
     )
+    return Told(summary, branch.left, source)
 
 
 def tasks_for(
@@ -234,8 +258,7 @@ async def _move(
     move: Move,
     place: Destination,
     asker: Asker,
-    written: Summary | None = None,
-    left_at: EntryId | None = None,
+    told: Told | None = None,
     operation: Operation | None = None,
 ) -> Navigated:
     """Move the leaf and add what is to stand there, as one act.
@@ -245,23 +268,25 @@ async def _move(
         move: where to.
         place: where that leads.
         asker: who wants it.
-        written: the summary that was written for this move.
-        left_at: where the session stood then.
+        told: the summary that was made for this move.
         operation: what the move belongs to.
     """
     given = Summary(move.summary) if move.summary is not None else None
+    check = Check(held, told.source) if told is not None and told.source is not None else None
 
     def decide(draft: Draft) -> Plan:
         held.operations.refuse_move(operation)
-        if written is not None and not draft.is_leaf_since(left_at):
+        if told is not None and not draft.is_leaf_since(told.left):
             raise LeafMoved(draft.leaf, held.rev)
+        if check is not None:
+            check.insist()
         left = draft.leaf
         if not move.exact and move.target == left:
             place_leaf, text = left, None
         else:
             place_leaf, text = place.leaf, place.editor_text
         draft.move(place_leaf)
-        added, summary = None, written or given
+        added, summary = None, told.summary if told is not None else given
         if summary is not None and place_leaf != left and _leaves(draft, left, move.target):
             added = draft.summarise_branch(summary, left).head.id
         labelled = added if added is not None else move.target
@@ -269,6 +294,12 @@ async def _move(
             draft.label(labelled, move.label)
         return Plan("navigate", (text, added), {"from": left, "to": place_leaf})
 
-    act = await held.act(decide, asker.origin, asker.base_leaf)
+    while True:
+        try:
+            act = await held.act(decide, asker.origin, asker.base_leaf)
+            break
+        except ReadAnew:
+            assert check is not None
+            await check.compare()
     text, added = act.plan.value if act.plan else (None, None)
     return Navigated(act.rev, act.leaf, text, added)

@@ -313,21 +313,6 @@ async def test_what_makes_the_cut_another_one_lets_it_fall(
     assert talk.operations.current is None
 
 
-async def test_a_file_that_was_read_anew_takes_it_too(talk: OpenSession, desk: Desk) -> None:
-    async with anyio.create_task_group() as tasks:
-        running = Running(desk, tasks, lambda: compact(talk))
-        await running.asked()
-        assert talk.path is not None
-        path, epoch = Path(talk.path), talk.epoch
-        text = path.read_bytes().replace(b"first word", b"FIRST word")
-        path.unlink()
-        path.write_bytes(text)
-        done = await running.finish()
-    assert isinstance(done, Compacted)
-    assert talk.epoch != epoch
-    assert in_file(talk)[-1]["firstKeptEntryId"] == "a2"
-
-
 async def test_a_second_one_is_told_who_runs_the_first(talk: OpenSession, desk: Desk) -> None:
     async with anyio.create_task_group() as tasks:
         running = Running(desk, tasks, lambda: compact(talk))
