@@ -224,6 +224,23 @@ describe('a session', () => {
     assert.equal(shown(model.level(MAIN)), 'abcde');
   });
 
+  test('leaves a stale level as it is until its page comes, whatever a joined change says of it', async () => {
+    const daemon = new Scripted();
+    let answer: (page: RowsResult) => void = () => undefined;
+    daemon.answers['session/rows'] = () =>
+      new Promise<RowsResult>((resolve) => {
+        answer = resolve;
+      });
+    const model = await open(daemon);
+    // `c` went behind a row that has left this level in the same step.
+    const change = { kind: 'rows', origin: 'external' as const, upsert: [row('c', 'moved')] };
+    daemon.tell({ rev: 9, changes: [{ ...change, stale: [null] }] });
+    assert.equal(shown(model.level(MAIN)), 'abc');
+    answer(page('axc', { rev: 9 }));
+    await settle();
+    assert.equal(shown(model.level(MAIN)), 'axc');
+  });
+
   test('forgets a stale level that is closed, and reads one that is open', async () => {
     const daemon = new Scripted();
     const closed = row('a', null, { fold: 'closed' });

@@ -187,49 +187,58 @@ export class RowLevels {
   }
 
   private askLevel(key: LevelKey, wish: RowsWish, take: (page: RowsResult) => void): Promise<void> {
-    const answered = this.answer(key, wish, take).finally(() => {
+    const answered = this.answer(key, wish, take).then((hasChanged) => {
       if (this.pending.get(key) === answered) {
         this.pending.delete(key);
+      }
+      if (hasChanged) {
+        this.changed();
       }
     });
     this.pending.set(key, answered);
     return answered;
   }
 
-  /** Asks, and takes what comes; never fails. An older question about a level counts no more. */
+  /**
+   * Asks, and takes what comes; never fails. An older question about a level counts no more.
+   * @returns whether something may look different now
+   */
   private async answer(
     key: LevelKey,
     wish: RowsWish,
     take: (page: RowsResult) => void,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const mine = ++this.questions;
     const generation = this.generation;
     this.asked.set(key, mine);
     const counts = () => this.asked.get(key) === mine && generation === this.generation;
     try {
       const page = await this.ask(key === MAIN ? wish : { ...wish, level: key });
-      if (counts()) {
-        this.asked.delete(key);
-        take(page);
-        this.layOver(page.rev);
-        this.changed();
+      if (!counts()) {
+        return false;
       }
+      this.asked.delete(key);
+      take(page);
+      this.layOver(page.rev);
+      return true;
     } catch (error) {
-      if (counts()) {
-        this.asked.delete(key);
-        this.failed(key, error);
+      if (!counts()) {
+        return false;
       }
+      this.asked.delete(key);
+      return this.failed(key, error);
     }
   }
 
-  private failed(key: LevelKey, error: unknown): void {
-    if (asFailure(error).kind !== 'Offline') {
-      if (key !== MAIN) {
-        // There is no such row any more, or nothing inside.
-        this.levels.delete(key);
-      }
-      this.changed();
+  private failed(key: LevelKey, error: unknown): boolean {
+    if (asFailure(error).kind === 'Offline') {
+      return false;
     }
+    if (key !== MAIN) {
+      // There is no such row any more, or nothing inside.
+      this.levels.delete(key);
+    }
+    return true;
   }
 
   // What the daemon tells.
@@ -261,17 +270,27 @@ export class RowLevels {
     }
   }
 
+  /**
+   * Takes rows of levels that are not stale: of a stale one, whose page is on its way, a change
+   * may tell of rows that have moved on since, and what is shown stays until the page is there.
+   */
   private apply(change: RowsChange): void {
+    const stale = new Set(change.stale ?? []);
+    if (stale.has(MAIN)) {
+      return;
+    }
     for (const id of change.gone ?? []) {
-      for (const level of this.levels.values()) {
-        level.remove(id);
+      for (const [key, level] of this.levels) {
+        if (!stale.has(key)) {
+          level.remove(id);
+        }
       }
       this.levels.delete(id);
     }
-    for (const row of change.upsert ?? []) {
+    for (const row of (change.upsert ?? []).filter((one) => !stale.has(one.level))) {
       const home = this.levels.get(row.level);
-      for (const level of this.levels.values()) {
-        if (level !== home) {
+      for (const [key, level] of this.levels) {
+        if (level !== home && !stale.has(key)) {
           level.remove(row.id);
         }
       }
