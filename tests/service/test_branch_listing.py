@@ -1,11 +1,15 @@
 """Every branch by its end: which there are, what they are called, in pages and by words."""
 
+import threading
 import time
 from collections.abc import AsyncIterator
 
+import anyio
 import pytest
 
+from pisessiond.core.measuring import Own
 from pisessiond.core.rows.row import Row
+from pisessiond.core.session import Session
 from pisessiond.service.branch_listing import Branch, BranchWish
 from pisessiond.service.errors import InvalidRequest
 from pisessiond.service.open_session import OpenSession
@@ -64,6 +68,30 @@ async def test_each_branch_is_told_by_its_end_the_active_one_first(house: House)
     assert [one.size and one.size.tokens for one in found] == [84, 60]
     assert [one.size and one.size.source for one in found] == ["measured", "measured"]
     assert found[1].time is not None
+
+
+async def test_sizes_that_take_their_time_are_waited_for(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on, measure_next = threading.Event(), Session.measure_next
+
+    def measure(session: Session, count: int) -> list[Own]:
+        assert goes_on.wait(10)
+        return measure_next(session, count)
+
+    monkeypatch.setattr(Session, "measure_next", measure)
+    session = await _forked_path(house)
+    found: list[Branch] = []
+
+    async def ask() -> None:
+        found.extend(await _branches(session))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ask)
+        await anyio.wait_all_tasks_blocked()
+        assert found == []
+        goes_on.set()
+    assert [one.size and one.size.tokens for one in found] == [84, 60]
 
 
 async def test_where_one_stands_further_up_the_branch_goes_on_to_its_end(house: House) -> None:
