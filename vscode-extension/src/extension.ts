@@ -22,7 +22,7 @@ export type Exports = Pick<Desk, 'connection' | 'current' | 'tree' | 'sessions'>
 export function activate(context: vscode.ExtensionContext): Exports {
   const log = vscode.window.createOutputChannel('pi Sessions', { log: true });
   const connection = connect(context, log);
-  const current = new CurrentSession(connection, context.workspaceState);
+  const current = new CurrentSession(connection, context.workspaceState, context.globalState);
   const tree = new BranchTree(current);
   const desk: Desk = {
     connection,
@@ -97,6 +97,9 @@ function beginWhenWanted(desk: Desk): vscode.Disposable[] {
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('pisessiond.path')) {
         connection.reconnect();
+      }
+      if (event.affectsConfiguration('explorer.decorations.badges')) {
+        desk.tree.refreshSoon();
       }
     }),
     vscode.window.onDidChangeWindowState(({ focused }) => {

@@ -92,13 +92,15 @@ export class Editor {
   readonly commands = new Map<string, (...given: any[]) => any>();
   readonly keys = new Map<string, unknown>();
   readonly views = new Map<string, any>();
-  readonly settings = new Map<string, unknown>();
+  settings = new Map<string, unknown>();
   readonly said: string[] = [];
   readonly warnings: { sentence: string; steps: string[] }[] = [];
   readonly pickers: { items: any[]; options: any }[] = [];
   readonly terminals: any[] = [];
   readonly documents: Document[] = [];
+  /** What VS Code keeps for this folder, and for all windows. */
   readonly state = new Map<string, unknown>();
+  common = new Map<string, unknown>();
   statusItem: any;
   isTrusted = true;
   clipboard = '';
@@ -123,17 +125,18 @@ export class Editor {
     const file = join(ROOT, 'dist', 'extension.js');
     const require = createRequire(join(ROOT, 'package.json'));
     delete require.cache[file];
-    const memory = {
-      get: (key: string) => this.state.get(key),
+    const memory = (map: Map<string, unknown>) => ({
+      get: (key: string) => map.get(key),
       update: (key: string, value: unknown) => {
-        this.state.set(key, value);
+        map.set(key, value);
         return Promise.resolve();
       },
-    };
+    });
     try {
       return require(file).activate({
         subscriptions: this.subscriptions,
-        workspaceState: memory,
+        workspaceState: memory(this.state),
+        globalState: memory(this.common),
         extension: { id: 'pisessiond.pisession', packageJSON: MANIFEST },
       });
     } finally {

@@ -11,7 +11,7 @@ interface Contributed {
   contributes: {
     commands: { command: string }[];
     menus: Record<string, { command: string; when?: string }[]>;
-    keybindings: { command: string }[];
+    keybindings: { command: string; args?: { commands: string[] } }[];
     viewsWelcome: { contents: string }[];
   };
 }
@@ -82,7 +82,10 @@ describe('a window with a daemon', () => {
         command: String(found[1]),
       })),
     );
-    for (const { command } of [...menus, ...contributes.keybindings, ...welcome]) {
+    const keys = contributes.keybindings.map(({ command, args }) => ({
+      command: args?.commands.at(-1) ?? command,
+    }));
+    for (const { command } of [...menus, ...keys, ...welcome]) {
       assert.ok(contributed.includes(command), command);
     }
   });
@@ -260,6 +263,22 @@ describe('a window with a daemon', () => {
       String((item as { label: string }).label).endsWith('largest'),
     );
     assert.ok((largest?.inside.length ?? 0) > 0);
+  });
+
+  test('a fork can be opened in a window of its own, and this one stays', LIMIT, async () => {
+    editor.press = (_sentence, steps) => steps.find((step) => step === 'Open in New Window');
+    await editor.run('clone');
+    editor.press = () => undefined;
+    const second = new Editor(place.work);
+    second.settings = editor.settings;
+    second.common = editor.common;
+    second.activate();
+    await until(() => second.keys.get('pisessiond.hasSession') === true);
+    const title = (one: Editor) =>
+      String((one.views.get('pisessiond.tree') as { description: string }).description);
+    assert.notEqual(title(second).split(' · ')[0], title(editor).split(' · ')[0]);
+    assert.deepEqual(labels(await second.draw('pisessiond.tree')).slice(-1), ['you are here']);
+    second.close();
   });
 
   test('pi goes on in a terminal, started without a shell', async () => {

@@ -140,11 +140,12 @@ async function made(desk: Desk, answer: ForkResult): Promise<void> {
   }
   const wish =
     answer.path !== null && !answer.unsaved ? { path: answer.path } : { session: answer.session };
-  await desk.current.choose(wish);
   if (choice === 'Open in New Window') {
-    // A window of the same folder begins with what was chosen last here.
+    await desk.current.handOver(wish);
     await vscode.commands.executeCommand('workbench.action.duplicateWorkspaceInNewWindow');
+    return;
   }
+  await desk.current.choose(wish);
   if (answer.editorText != null) {
     await openPrompt(desk, answer.editorText);
   }

@@ -10,6 +10,9 @@ import { UndoStack } from '../model/undo';
 
 const FOLDS = 'pisessiond.folds';
 const CHOSEN = 'pisessiond.session';
+const HANDED_OVER = 'pisessiond.handedOver';
+/** Milliseconds in which a new window begins with what was handed over to it. */
+const HAND_OVER = 60_000;
 
 export class CurrentSession implements vscode.Disposable {
   model: SessionModel | undefined;
@@ -25,6 +28,8 @@ export class CurrentSession implements vscode.Disposable {
   constructor(
     private readonly connection: Connection,
     private readonly memory: vscode.Memento,
+    /** Of all windows. */
+    private readonly common: vscode.Memento,
   ) {
     this.folds = new FoldMemory(memory.get(FOLDS));
   }
@@ -33,10 +38,18 @@ export class CurrentSession implements vscode.Disposable {
     return this.happened.on(listener);
   }
 
-  /** Opens what was chosen last in this folder, else its newest session. */
+  /** Opens what was handed over or chosen last in this folder, else its newest session. */
   async begin(): Promise<void> {
     if (this.model) {
       return;
+    }
+    const handedOver = this.common.get<{ wish: Wish; at: number }>(HANDED_OVER);
+    if (handedOver) {
+      await this.common.update(HANDED_OVER, undefined);
+      if (Date.now() - handedOver.at < HAND_OVER) {
+        await this.choose(handedOver.wish);
+        return;
+      }
     }
     const chosen = this.memory.get<string>(CHOSEN);
     if (chosen !== undefined) {
@@ -58,6 +71,11 @@ export class CurrentSession implements vscode.Disposable {
     const { info } = await this.show(wish, false);
     const path = info?.unsaved ? undefined : info?.path;
     await this.memory.update(CHOSEN, path ?? undefined);
+  }
+
+  /** Has the next window that is opened begin with a session; this one stays with its own. */
+  async handOver(wish: Wish): Promise<void> {
+    await this.common.update(HANDED_OVER, { wish, at: Date.now() });
   }
 
   /** Goes along to a newer session. */

@@ -65,6 +65,8 @@ export class SessionsView implements vscode.TreeDataProvider<SessionNode>, vscod
       await this.here.read();
     }
     const nodes = this.nodesOf(this.here, false);
+    const isEmpty = nodes.length === 0 && this.here.cwd !== undefined && !this.here.problem;
+    this.view.message = isEmpty ? 'No pi session in this folder yet.' : undefined;
     const isWhole = this.here.cwd === undefined || this.here.problem;
     return isWhole ? nodes : [...nodes, this.othersNode];
   }
