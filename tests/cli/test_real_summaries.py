@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.support.real_daemon import wait_for
@@ -175,6 +176,22 @@ def test_who_waits_is_told_that_the_daemon_was_stopped(daemon: Daemon) -> None:
         _, err = command.communicate(timeout=20)
     assert command.returncode == 1
     assert err.splitlines()[-1] == "pisessiond: The daemon was stopped; nothing was written."
+    assert daemon.file.read_bytes() == before
+
+
+def test_a_killed_daemon_takes_its_program_along(daemon: Daemon) -> None:
+    daemon.grow()
+    before = daemon.file.read_bytes()
+    with daemon.start("compact", str(daemon.file), "--summarizer", "stuck") as command:
+        daemon.wait_until_asked(command)
+        pid = json.loads(daemon.run("status", "--json"))["pid"]
+        programs = psutil.Process(pid).children(recursive=True)
+        folders = {one.cwd() for one in programs} - {"/"}
+        os.kill(pid, signal.SIGKILL)
+        assert psutil.wait_procs(programs, 20)[1] == []
+        assert command.wait(20) != 0
+    assert len(folders) == 1
+    assert not Path(folders.pop()).exists()
     assert daemon.file.read_bytes() == before
 
 
