@@ -157,7 +157,7 @@ class RowView:
         glyphs = self.glyphs
         if row["kind"] == "here":
             return [(glyphs.leaf + " ", "leaf")]
-        spine = glyphs.ahead if "ahead" in row["flags"] else glyphs.active
+        spine = glyphs.ahead if self._is_ahead(row, by_id) else glyphs.active
         fold = " " if row["fold"] == "none" else glyphs.open if is_open else glyphs.closed
         if row["kind"] in _BRANCHES:
             return [(self._branch_guides(row, by_id, spine) + fold + " ", "spine")]
@@ -166,6 +166,16 @@ class RowView:
             return [(guides + fold + " ", "spine")]
         role = glyphs.roles.get(row["kind"], glyphs.roles["meta"])
         return [(guides + fold, "spine"), (role + " ", "role")]
+
+    @staticmethod
+    def _is_ahead(row: Row, by_id: Mapping[str, Row]) -> bool:
+        """Whether the spine beside a row is ahead of the leaf: its own, or what it is inside."""
+        outer: Row | None = row
+        while outer is not None:
+            if "ahead" in outer["flags"]:
+                return True
+            outer = by_id.get(outer["level"])
+        return False
 
     def _guides(self, row: Row, by_id: Mapping[str, Row], spine: str) -> str:
         depth = row["depth"]

@@ -14,9 +14,6 @@ fonts: Any = importlib.import_module("PIL.ImageFont")
 
 FONT: Final = "/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf"
 BOLD: Final = "/usr/share/fonts/truetype/dejavu/DejaVuSansMono-Bold.ttf"
-OTHER: Final = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"
-MISSING: Final = "⑂"
-"""Not in the first font; terminals take such signs from another one too."""
 SIZE: Final = 14
 COLOURS: Final = 64
 """As many as a screen of text needs; the file is a third as large then."""
@@ -37,7 +34,6 @@ def to_png(captured: str, path: Path, columns: int, lines: int) -> None:
     screen = pyte.Screen(columns, lines)
     pyte.Stream(screen).feed(captured.rstrip("\n").replace("\n", "\r\n"))
     plain, bold = fonts.truetype(FONT, SIZE), fonts.truetype(BOLD, SIZE)
-    other = fonts.truetype(OTHER, SIZE)
     width = round(plain.getlength("M"))
     height = SIZE + 4
     picture = image.new("RGB", (columns * width, lines * height), "#14161b")
@@ -50,14 +46,23 @@ def to_png(captured: str, path: Path, columns: int, lines: int) -> None:
                 ink, paper = paper, ink
             left, top = column * width, row * height
             pen.rectangle([left, top, left + width - 1, top + height - 1], fill=paper)
-            if cell.data.strip():
-                font = other if cell.data in MISSING else bold if cell.bold else plain
+            if cell.data == "⑂":
+                _draw_fork(pen, left, top, ink)
+            elif cell.data.strip():
+                font = bold if cell.bold else plain
                 pen.text((left, top + 1), cell.data, font=font, fill=ink)
             if cell.strikethrough:
                 middle = top + height // 2
                 pen.line([left, middle, left + width, middle], fill=ink)
     path.parent.mkdir(parents=True, exist_ok=True)
     picture.quantize(COLOURS).save(path, optimize=True)
+
+
+def _draw_fork(pen: Any, left: int, top: int, ink: str) -> None:
+    # The font has no such sign; a terminal takes it from another one.
+    pen.line([left + 4, top + 15, left + 4, top + 9], fill=ink)
+    pen.line([left + 1, top + 4, left + 1, top + 7, left + 4, top + 9], fill=ink)
+    pen.line([left + 7, top + 4, left + 7, top + 7, left + 4, top + 9], fill=ink)
 
 
 def _colour(name: str, default: str) -> str:

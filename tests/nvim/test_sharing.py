@@ -15,6 +15,7 @@ from tests.nvim.conftest import Opens, Others
 from tests.nvim.conversations import login_fix, short_talk
 from tests.nvim.editor import Editor
 from tests.support.pi import Pi
+from tests.support.service import spell
 
 pytestmark = pytest.mark.slow
 
@@ -112,6 +113,35 @@ def test_what_a_real_pi_appends_is_shown_live(
         assert "you are here" in editor.row()
     finally:
         writing.join()
+
+
+def test_an_outside_write_on_another_branch_is_told_until_somebody_moves(
+    home: Home, cwd: Path, start: Opens
+) -> None:
+    path = login_fix(cwd).write(home.agent)
+    editor = start(setup={"width": 80}, columns=150, lines=40).opens()
+    editor.goes_to("Fix the login test")
+    editor.types("<CR>", "Navigate to")
+    editor.keys("h")
+    editor.sees("Moved to Fix the login test")
+    talk = login_fix(cwd)
+    talk.add("session_info", name="login-fix")
+    before = len(talk.entries)
+    talk.user("Asked in a terminal")
+    with path.open("ab") as file:
+        file.write(b"".join(spell(one) for one in talk.entries[before - 1 :]))
+    editor.until(lambda: "pi went on elsewhere; gb finds its branch" in editor.below)
+    editor.command("wincmd p")
+    editor.command("Pisession")
+    editor.keys("gb")
+    line = editor.sees("Asked in a terminal", "(", " entries, ")
+    editor.keys(line.strip().split(":")[0] + "<CR>")
+    editor.until(lambda: "» Asked in a terminal" in editor.row())
+    editor.types("<CR>", "Navigate to")
+    editor.sees("pi wrote here just now: a pi in a terminal will not follow; f is safer.")
+    editor.types("h", "There is a draft in the prompt.")
+    editor.keys("1<CR>")
+    editor.until(lambda: "elsewhere" not in editor.below)
 
 
 def test_a_session_that_pi_begins_is_followed(home: Home, cwd: Path, start: Opens) -> None:

@@ -178,6 +178,9 @@ local function shown_words(session, rows)
   elseif session.filter == 'labeled-only' and rows == 1 then
     return ('No labelled rows, %d entries hidden; F shows others.'):format(entries)
   end
+  if info.leafConflict then
+    return 'pi went on elsewhere; gb finds its branch, any move settles it.'
+  end
   local wrong = problems > 0
       and (' · %d %s, !'):format(problems, problems == 1 and 'problem' or 'problems')
     or ''

@@ -41,8 +41,11 @@ function M.check_program(health, config)
       'or name it: require("pisession").setup({ cmd = { "/path/to/pisessiond", "attach" } })',
     })
   end
+  if vim.fs.basename(program) ~= 'pisessiond' then
+    return health.ok(('%s reaches the daemon.'):format(program))
+  end
   local version = vim.system({ program, '--version' }, { text = true }):wait(5000)
-  health.ok(('%s: %s'):format(program, vim.trim(version.stdout or '')))
+  health.ok(vim.trim(version.stdout or program))
 end
 
 function M.check_glyphs(health, config)

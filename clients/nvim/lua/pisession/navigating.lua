@@ -88,15 +88,17 @@ end
 ---@param row pisession.Row
 ---@param answer table
 local function went(sidebar, from, row, answer)
-  if answer.editorText then
-    require('pisession.prompting').open(sidebar, answer.editorText)
-  end
   local back = { target = from or vim.NIL, exact = true }
   acts.remember(sidebar, answer, {
     { method = 'session/navigate', params = back },
   }, 'Back where you were.')
   sidebar:reveal('here')
   sidebar:say(('Moved to %s, u undoes.'):format(text.cut(text.clean(row.title), 40, '…')))
+  if answer.editorText then
+    -- Last, for it may ask, and the tree is to be seen as it is then.
+    sidebar:redraw()
+    require('pisession.prompting').open(sidebar, answer.editorText)
+  end
 end
 
 --- Goes to a row's entry, if the leaf is still where it was seen.

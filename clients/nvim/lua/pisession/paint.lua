@@ -85,13 +85,28 @@ local ROLE_GROUPS = {
   summarised = 'PisessionCompaction',
 }
 
+--- Whether the spine beside a row is ahead of the leaf: that of the row, or of what it is inside.
+---@param row pisession.Row
+---@param by_id table<string, pisession.Row>
+---@return boolean
+local function is_ahead(row, by_id)
+  local outer = row ---@type pisession.Row?
+  while outer do
+    if has(outer, 'ahead') then
+      return true
+    end
+    outer = outer.level and by_id[outer.level] or nil
+  end
+  return false
+end
+
 ---@return pisession.Piece[]
 local function left_of(row, by_id, options)
   local glyphs = options.glyphs
   if row.kind == 'here' then
     return { { glyphs.leaf .. ' ', 'PisessionLeaf' } }
   end
-  local spine = has(row, 'ahead') and glyphs.ahead or glyphs.active
+  local spine = is_ahead(row, by_id) and glyphs.ahead or glyphs.active
   local fold = row.fold == 'none' and ' '
     or (options.is_open(row.id) and glyphs.open or glyphs.closed)
   if BRANCHES[row.kind] then
