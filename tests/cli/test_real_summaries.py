@@ -179,6 +179,28 @@ def test_who_waits_is_told_that_the_daemon_was_stopped(daemon: Daemon) -> None:
     assert daemon.file.read_bytes() == before
 
 
+def test_whoever_only_looks_runs_no_key_command(daemon: Daemon) -> None:
+    agent, asked = daemon.folder / "agent", daemon.folder / "asked"
+    provider = {
+        "baseUrl": "http://127.0.0.1:9",
+        "api": "openai-completions",
+        "apiKey": f"!touch {asked}; echo key",
+        "models": [{"id": "m"}],
+    }
+    (agent / "models.json").write_text(json.dumps({"providers": {"keyed": provider}}))
+    (agent / "settings.json").write_text('{"retry": {"enabled": false}}')
+    daemon.grow()
+    file, by = str(daemon.file), ("--summarizer", "keyed/m")
+    first = json.loads(daemon.file.read_text("utf-8").splitlines()[1])["id"]
+    assert "keyed/m" in daemon.run("summarizers", file)
+    assert "by m: " in daemon.run("compact", file, "--dry-run", *by)
+    shown = daemon.run("navigate", file, first, "--summarize", "--dry-run", *by)
+    assert "first by m: " in shown
+    assert not asked.exists()
+    daemon.run("compact", file, *by, code=1)
+    assert asked.exists()
+
+
 def test_a_killed_daemon_takes_its_program_along(daemon: Daemon) -> None:
     daemon.grow()
     before = daemon.file.read_bytes()
