@@ -226,6 +226,36 @@ describe('a session shared with a real daemon', () => {
     list.close();
   });
 
+  test('an entry far away is found, with all on the way to it', LIMIT, async () => {
+    const made = new Talk();
+    for (let turn = 0; made.entries.length < 3000; turn++) {
+      made.user(`Turn ${turn}`);
+      made.step('pytest -q', 'passed', 20_000);
+      made.step('git diff', 'nothing', 20_000);
+      made.answer(`Done ${turn}`, 20_000);
+    }
+    const model = await open(made.entries);
+    const main = model.level(MAIN);
+    assert.equal(main?.rows.length, 500);
+    assert.equal(main.rows.at(-1)?.id, 'here');
+    assert.equal(main.earlier, main.total - 500);
+    await model.more(MAIN, 'before');
+    assert.equal(model.level(MAIN)?.rows.length, 1000);
+    const found = await model.find('e5');
+    assert.equal(found?.path.length, 1);
+    assert.ok(model.row(found.path[0] ?? ''));
+    assert.equal(model.level(MAIN)?.earlier, 0);
+    assert.equal(model.level(MAIN)?.rows.length, model.level(MAIN)?.total);
+    // What was read far away is read again when the line has changed.
+    await model.request('session/navigate', { target: 'e30', exact: true });
+    await until(model, () => model.leaf === 'e30' && !model.isReading);
+    const reader = new SessionModel(connection, { path: model.info?.path ?? null });
+    await reader.fetch();
+    assert.deepEqual(titles(model), titles(reader));
+    reader.leave();
+    model.close();
+  });
+
   test('after any acts of others the rows are those that a new reader gets', LIMIT, async () => {
     const model = await open();
     const session = await asOther(model);

@@ -41,6 +41,14 @@ export class Level {
     return this.before === undefined ? Math.max(this.total - this.shown.length, 1) : 1;
   }
 
+  /** On which side rows are left over from before, to be read again; undefined: on none. */
+  get leftOver(): 'before' | 'after' | undefined {
+    if (this.first > 0 && this.before !== undefined) {
+      return 'before';
+    }
+    return this.end < this.shown.length && this.after !== undefined ? 'after' : undefined;
+  }
+
   /** Where a row stands, or -1. Most changes are near the end, so it is looked for from there. */
   position(id: string): number {
     for (let at = this.shown.length - 1; at >= 0; at--) {

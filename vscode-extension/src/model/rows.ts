@@ -9,8 +9,14 @@ import { Level } from './level';
 
 /** Rows of a page. */
 export const PAGE = 500;
+/** Rows of a page where many have to be read. */
+const LARGE_PAGE = 2000;
 /** Alternatives of a group are read in smaller pieces. */
 const GROUP_PAGE = 50;
+/** How often one page is asked for. */
+const ATTEMPTS = 3;
+/** Rows of a page in which one is looked for. */
+const FOUND = 20;
 /** Changes that are kept to be laid over a page that was made before them. */
 const KEPT = 200;
 
@@ -108,6 +114,8 @@ export class RowLevels {
     }
     if (this.isStale) {
       this.refresh(MAIN);
+    } else {
+      void this.readLeftOver(MAIN);
     }
     return true;
   }
@@ -144,11 +152,18 @@ export class RowLevels {
   }
 
   /** Reads one more page in front of, or behind, what is known of a level. */
-  async more(key: LevelKey, side: 'before' | 'after'): Promise<void> {
-    const level = this.levels.get(key);
-    const from = level?.[side];
-    if (level && from !== undefined) {
-      await this.askLevel(key, { [side]: from, count: pageOf(key) }, (page) => {
+  async more(key: LevelKey, side: 'before' | 'after', count = pageOf(key)): Promise<void> {
+    let isTaken = false;
+    // A stale level that is asked for again takes the place of the question about one page.
+    for (let attempt = 0; attempt < ATTEMPTS && !isTaken; attempt++) {
+      await this.pending.get(key);
+      const level = this.levels.get(key);
+      const from = level?.[side];
+      if (!level || from === undefined) {
+        return;
+      }
+      await this.askLevel(key, { [side]: from, count }, (page) => {
+        isTaken = true;
         if (side === 'before') {
           level.extendBefore(page);
         } else {
@@ -158,32 +173,59 @@ export class RowLevels {
     }
   }
 
+  /** Reads a level on until it holds a row. */
+  private async reach(key: LevelKey, id: string): Promise<void> {
+    for (const side of ['before', 'after'] as const) {
+      let from: string | undefined;
+      for (;;) {
+        const level = this.levels.get(key);
+        const next = level?.[side];
+        // No step forward is a failure, which has been dealt with.
+        if (!level || level.position(id) >= 0 || next === undefined || next === from) {
+          break;
+        }
+        from = next;
+        await this.more(key, side, LARGE_PAGE);
+      }
+    }
+  }
+
+  /** Reads again what was left over from before in front of and behind a page. */
+  private async readLeftOver(key: LevelKey): Promise<void> {
+    let from: string | undefined;
+    for (;;) {
+      const level = this.levels.get(key);
+      const side = level?.leftOver;
+      const next = side && level?.[side];
+      if (side === undefined || next === undefined || next === from) {
+        return;
+      }
+      from = next;
+      await this.more(key, side, LARGE_PAGE);
+    }
+  }
+
   /**
    * The row of an entry and the rows to open on the way to it, the outermost first, all of them
    * read; undefined where the entry has no row.
    */
   async find(entry: EntryId | 'here'): Promise<{ row: Row; path: string[] } | undefined> {
-    const page = await this.ask({ around: entry, count: PAGE });
+    const page = await this.ask({ around: entry, count: FOUND });
     const row = page.rows.find((one) => standsFor(one, entry));
     if (!row) {
       return undefined;
     }
     const path = page.path ?? [];
-    for (const id of path) {
-      this.folds.set(id, true);
-    }
-    for (const key of [MAIN, ...path.slice(0, -1)]) {
+    for (const [at, key] of [MAIN, ...path].entries()) {
+      if (key !== MAIN) {
+        this.folds.set(key, true);
+      }
       await this.inside(key);
+      await this.reach(key, path[at] ?? row.id);
     }
-    const level = this.levels.get(page.level);
-    if (!level) {
-      this.levels.set(page.level, new Level(page));
-    } else if (level.position(row.id) < 0) {
-      level.replace(page);
-    }
-    this.layOver(page.rev);
     this.changed();
-    return { row, path };
+    const known = this.row(row.id);
+    return known && { row: known, path };
   }
 
   private askLevel(key: LevelKey, wish: RowsWish, take: (page: RowsResult) => void): Promise<void> {
@@ -326,7 +368,7 @@ export class RowLevels {
       } else {
         this.levels.set(key, new Level(page));
       }
-    });
+    }).then(() => this.readLeftOver(key));
   }
 
   private isInside(key: string, outer: string): boolean {
