@@ -113,10 +113,11 @@ end
 ---@param preview table
 ---@return string
 local function cut_line(preview)
-  local words = preview.isSplitTurn
-      and ' ── cut, inside a turn: its beginning is summarised apart '
-    or ' ── cut '
-  return words .. ('─'):rep(WIDTH - text.width(words))
+  local arm = glyphs().arm
+  local where = preview.isSplitTurn and 'cut, inside a turn: its beginning is summarised apart'
+    or 'cut'
+  local words = (' %s%s %s '):format(arm, arm, where)
+  return words .. arm:rep(WIDTH - text.width(words))
 end
 
 ---@param preview table

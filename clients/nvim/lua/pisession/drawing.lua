@@ -118,6 +118,6 @@ return function(Sidebar)
         break
       end
     end
-    self.view:draw_cut(found, '── cut ──')
+    self.view:draw_cut(found, ('%s cut %s'):format(glyphs().arm:rep(2), glyphs().arm:rep(2)))
   end
 end
