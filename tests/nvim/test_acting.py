@@ -113,11 +113,12 @@ def test_a_move_can_be_compared_or_made_a_fork_of_instead(
     assert len(sessions_of(home, cwd)) == 2
 
 
-def test_forks_are_listed_under_their_session(home: Home, cwd: Path, editor: Editor) -> None:
+def test_forks_show_on_the_row_and_in_the_list(home: Home, cwd: Path, editor: Editor) -> None:
     editor.goes_to("Labels now survive")
     editor.types("f", "The fork is made.")
     editor.keys("1<CR>")
     editor.sees("The fork is made; - lists it under this session.")
+    editor.sees("Labels now survive", "⑂1")
     editor.types("C", "The fork is made.")
     editor.keys("2<CR>")
     editor.sees("you are here")

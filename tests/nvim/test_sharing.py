@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import threading
 from collections.abc import Iterator
@@ -113,6 +114,56 @@ def test_what_a_real_pi_appends_is_shown_live(
         assert "you are here" in editor.row()
     finally:
         writing.join()
+
+
+ROWS = """
+local rows = require('pisession.sidebar').current().session:rows()
+return vim.tbl_map(function(row)
+  return table.concat({ row.id, row.title, row.label or '', table.concat(row.flags, ' ') }, ' | ')
+end, rows)
+"""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_that_were_kept_up_are_those_that_are_read_anew(
+    seed: int, home: Home, cwd: Path, start: Opens, other: Others
+) -> None:
+    talk = login_fix(cwd)
+    path = talk.write(home.agent)
+    editor = start(setup={"width": 80}, columns=150, lines=60).opens()
+    editor.sees("Use an injected clock", "37%")
+    editor.keys("zR")
+    editor.sees("Passes, but hides the real fault")
+    chance, script = random.Random(seed), other(path)
+    ids = [entry["id"] for entry in talk.entries if entry["type"] == "message"]
+    for number in range(30):
+        pick = chance.randrange(6)
+        if pick == 0:
+            script.navigate(chance.choice(ids))
+        elif pick == 1:
+            script.label(chance.choice(ids), chance.choice(("good", "bad", None)))
+        elif pick == 2:
+            editor.goes_to("» ")
+            editor.keys(chance.choice(("<Tab>", "zc", "zR", "j")))
+        else:
+            appended = script.append(said(f"{seed} said {number}"))
+            ids += appended["ids"]
+    editor.until(
+        lambda: editor.lua(
+            "return next(require('pisession.sidebar').current().session.asked) == nil"
+        )
+    )
+    script.append(said("the last"))
+    editor.until(lambda: any("» the last" in line for line in editor.buffer_lines()))
+    editor.settles()
+    kept = editor.lua(ROWS)
+    editor.keys("<C-l>")
+    editor.settles()
+    editor.until(
+        lambda: editor.lua("return not require('pisession.sidebar').current().session.is_gathering")
+    )
+    assert [row for row in kept if row not in editor.lua(ROWS)] == []
+    assert kept == editor.lua(ROWS)
 
 
 def test_an_outside_write_on_another_branch_is_told_until_somebody_moves(

@@ -43,6 +43,40 @@ def test_q_closes_and_the_command_comes_back_to_where_one_was(
     assert "2 steps" in editor.row()
 
 
+def test_a_command_brings_a_closed_sidebar_back(home: Home, cwd: Path, start: Opens) -> None:
+    short_talk(cwd).write(home.agent)
+    editor = start().opens()
+    editor.goes_to("Mended")
+    for command, there in (("previous-turn", "Now mend it"), ("label good", "[good]")):
+        editor.keys("q")
+        editor.loses("Mended")
+        editor.command(f"Pisession {command}")
+        editor.until(lambda words=there: words in editor.row())
+
+
+def test_rows_fill_the_window_before_it_scrolls(
+    home: Home, cwd: Path, start: Opens, other: Others
+) -> None:
+    talk = short_talk(cwd)
+    path = talk.write(home.agent)
+    editor = start(lines=20).opens()
+    script = other(path)
+    for number in range(10):
+        script.append(said(f"more {number}"))
+    editor.sees("more 9")
+    # Fifteen rows and the leaf: what is above is in sight as long as there is room.
+    assert "Explain the parser" in editor.rows[0]
+    for number in range(10, 20):
+        script.append(said(f"more {number}"))
+    editor.sees("more 19")
+    editor.until(lambda: "you are here" in editor.row())
+    assert len(editor.rows) == len(editor.sidebar()) - 2
+    # Who comes to a long session sees what led to the leaf, not an empty half.
+    again = start(lines=20).opens("more 19")
+    again.until(lambda: "you are here" in again.row())
+    assert len(again.rows) == len(again.sidebar()) - 2
+
+
 def test_the_last_window_is_not_taken_along(home: Home, cwd: Path, start: Opens) -> None:
     short_talk(cwd).write(home.agent)
     editor = start().opens()

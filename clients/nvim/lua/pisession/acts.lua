@@ -30,6 +30,9 @@ function M.run(name, words)
     require('pisession.sidebar').open()
     sidebar = assert(require('pisession.sidebar').current())
   end
+  if name ~= 'close' and not sidebar:is_visible() then
+    sidebar:show_window()
+  end
   sidebar.message = nil
   local function act()
     found(sidebar, sidebar:row(), words or {})

@@ -77,7 +77,7 @@ local function map_keys(buffer, window, options)
       act()
     end, { buffer = buffer, nowait = true })
   end
-  for _, lhs in ipairs({ 'q', '<Esc>' }) do
+  for _, lhs in ipairs({ 'q', '<Esc>', '<C-c>' }) do
     map(lhs, function() end, false)
   end
   for lhs, act in pairs(options.keys or {}) do

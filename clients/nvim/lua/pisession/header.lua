@@ -184,7 +184,12 @@ local function shown_words(session, rows)
   local wrong = problems > 0
       and (' · %d %s, !'):format(problems, problems == 1 and 'problem' or 'problems')
     or ''
-  return ('%s · %d rows of %d entries%s'):format(FILTERS[session.filter], rows, entries, wrong)
+  return ('%s · %s of %s%s'):format(
+    FILTERS[session.filter],
+    text.many(rows, 'row', 'rows'),
+    text.many(entries, 'entry', 'entries'),
+    wrong
+  )
 end
 
 --- The line below: filter and counts, model and company.
@@ -194,7 +199,8 @@ end
 ---@return string
 function M.bottom(session, rows, width)
   if not session.info.entryCount then
-    return ''
+    -- Nothing at all would let the status line of all windows in.
+    return ' '
   end
   local left, parts = shown_words(session, rows), {}
   local model = session.size and session.size.model

@@ -110,6 +110,14 @@ local function nearest(anchor, view)
   end
 end
 
+--- The last line a window may begin at without standing half empty.
+---@param window integer
+---@return integer
+local function last_top(window)
+  local lines = vim.api.nvim_buf_line_count(vim.api.nvim_win_get_buf(window))
+  return math.max(lines - vim.fn.getwininfo(window)[1].height + 1, 1)
+end
+
 --- Puts cursor and scroll back on the row they were on.
 ---@param window integer
 ---@param view pisession.View
@@ -125,6 +133,8 @@ function M.restore(window, view, anchor)
   vim.api.nvim_win_call(window, function()
     local saved = anchor.saved
     local top = math.max(saved.topline + line - anchor.line, 1)
+    -- What comes below is no reason to scroll while there is room for it.
+    top = math.min(top, math.max(saved.topline, last_top(window)))
     if vim.fn.line('.') ~= line or vim.fn.line('w0') ~= top then
       vim.fn.winrestview({ lnum = line, col = saved.col, topline = top })
     end
@@ -140,6 +150,10 @@ function M.go_to(window, line)
     vim.api.nvim_win_set_cursor(window, { line, 0 })
     if not is_in_sight then
       vim.cmd.normal({ 'zz', bang = true })
+      local top = last_top(window)
+      if vim.fn.line('w0') > top then
+        vim.fn.winrestview({ topline = top })
+      end
     end
   end)
 end
