@@ -263,10 +263,9 @@ def test_marked_rows_are_compared_with_each_other(editor: Editor) -> None:
     editor.sees("A  Try freezing", "B  green")
     editor.sees("10, 1 turn", "6, 1 turn")
     editor.sees("files, one only", "tests/conf0.py", "tests/test_login.py")
-    editor.keys("G")
-    editor.sees("Passes, but hides the real fault")
-    editor.command("wincmd h | normal! G")
-    editor.sees("time-machine breaks xdist; stopped")
+    editor.until(lambda: editor.lua("return vim.fn.search('Passes, but hides', 'w')"))
+    editor.command("wincmd h")
+    editor.until(lambda: editor.lua("return vim.fn.search('time-machine breaks xdist', 'w')"))
     assert editor.lua("return vim.wo.diff")
 
 
