@@ -261,6 +261,24 @@ describe('a session', () => {
     assert.equal(shown(model.level('a')), 'xy');
   });
 
+  test('says why the rows could not be read anew, keeps them, and forgets it once they were', async () => {
+    const daemon = new Scripted();
+    const stale: Change[] = [{ kind: 'rows', origin: 'external', stale: [null] }];
+    const model = await open(daemon);
+    daemon.answers['session/rows'] = () => {
+      throw new Failure('InternalError', 'A fault of the daemon.');
+    };
+    daemon.tell({ changes: stale });
+    await settle();
+    assert.equal(model.problem?.kind, 'InternalError');
+    assert.equal(shown(model.level(MAIN)), 'abc');
+    daemon.answers['session/rows'] = () => page('abx');
+    daemon.tell({ base: 2, rev: 3, changes: stale });
+    await settle();
+    assert.equal(model.problem, undefined);
+    assert.equal(shown(model.level(MAIN)), 'abx');
+  });
+
   test('asks once for a level that is wanted twice at a time', async () => {
     const daemon = new Scripted();
     daemon.answers['session/rows'] = () => page('x', { level: 'a' });

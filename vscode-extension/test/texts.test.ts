@@ -2,11 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ContextSize, ListedSession, MovePreview, Progress, Row } from '../src/model/wire';
+import type {
+  Change,
+  ContextSize,
+  ListedSession,
+  MovePreview,
+  Progress,
+  Row,
+} from '../src/model/wire';
 import { compactionLines } from '../src/texts/compaction';
 import { contextLines } from '../src/texts/context';
 import { markdown } from '../src/texts/entries';
 import { bar, formatDuration, formatTokens } from '../src/texts/figures';
+import { changeSentence, thresholdSentence } from '../src/texts/happenings';
 import { moveSentences, ways } from '../src/texts/moves';
 import { paintRows, tooltip } from '../src/texts/paint';
 import { cleanLine, cleanText, cut } from '../src/texts/plain';
@@ -380,6 +388,23 @@ test('an entry is text: what looks like a fence, a link or HTML stays inside', (
     false,
   );
   assert.equal(shown, '# Result\n\n**bash** failed\n\n````\n```\n<script>\n````\n');
+});
+
+test('what others did is told, and nothing of what the daemon does for itself', () => {
+  const by = (origin: Change['origin']) => changeSentence({ kind: 'append', origin }, '14:40');
+  assert.equal(by('external'), 'pi went on 14:40.');
+  assert.equal(by({ client: 'nvim\u202e', clientId: 'n' }), 'nvim went on 14:40.');
+  assert.equal(by('repair'), undefined);
+});
+
+test('a threshold is said when it is crossed upwards', () => {
+  assert.equal(thresholdSentence('ok', 'warn', 71.6), 'The context is 72% full.');
+  assert.equal(
+    thresholdSentence('warn', 'high', 91),
+    'The context is 91% full; Compact… makes room.',
+  );
+  assert.equal(thresholdSentence('high', 'warn', 80), undefined);
+  assert.equal(thresholdSentence('warn', 'warn', 80), undefined);
 });
 
 test('a refusal is one sentence with what can be done next', () => {

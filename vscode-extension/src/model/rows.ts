@@ -3,7 +3,7 @@
  * rows are open. What is missing is asked for; what is stale stays until it has been read anew.
  */
 
-import { asFailure } from '../rpc/failure';
+import { asFailure, type Failure } from '../rpc/failure';
 import type { EntryId, Row, RowsChange, RowsParams, RowsResult } from './wire';
 import { Level } from './level';
 
@@ -43,6 +43,8 @@ export class RowLevels {
   constructor(
     private readonly ask: (wish: RowsWish) => Promise<RowsResult>,
     private readonly changed: () => void,
+    /** Told why the main line could not be read, and undefined once it was. */
+    private readonly failing: (failure: Failure | undefined) => void = () => undefined,
   ) {}
 
   level(key: LevelKey): Level | undefined {
@@ -261,6 +263,9 @@ export class RowLevels {
       }
       this.asked.delete(key);
       take(page);
+      if (key === MAIN) {
+        this.failing(undefined);
+      }
       this.layOver(page.rev);
       return true;
     } catch (error) {
@@ -273,10 +278,14 @@ export class RowLevels {
   }
 
   private failed(key: LevelKey, error: unknown): boolean {
-    if (asFailure(error).kind === 'Offline') {
+    const failure = asFailure(error);
+    if (failure.kind === 'Offline') {
       return false;
     }
-    if (key !== MAIN) {
+    if (key === MAIN) {
+      // What is shown stays, and is said to be old.
+      this.failing(failure);
+    } else {
       // There is no such row any more, or nothing inside.
       this.levels.delete(key);
     }

@@ -70,6 +70,9 @@ export class SessionModel {
     this.rows = new RowLevels(
       (wish) => this.request('session/rows', { ...wish, filter: this.wishedFilter }),
       () => this.happened.emit({ what: 'rows' }),
+      (failure) => {
+        this.problem = failure;
+      },
     );
     this.unlisten = [
       daemon.onState(() => this.connectionChanged()),

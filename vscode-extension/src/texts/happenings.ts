@@ -7,6 +7,10 @@ import { nameOf } from './status';
 
 /** What somebody else did; undefined where the rows say enough. */
 export function changeSentence(change: Change, clock: string): string | undefined {
+  if (change.origin === 'repair') {
+    // The daemon keeps the place in the file; nobody did anything.
+    return undefined;
+  }
   const who = nameOf(change.origin);
   switch (change.kind) {
     case 'navigate':
