@@ -98,6 +98,7 @@ class PlaceKeeper:
             if item.is_ours:
                 row = session.take_in(head_of(entry), line, item.locator[0])
         held.has_unkept_place = False
+        held.rows.note([(row, entry)], REPAIR)
         held.tell([Change("append", REPAIR, (make_node(session, row, entry),))])
 
     async def _note(self, held: HeldSession) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from pisessiond.service import place_keeping
 from pisessiond.service.open_session import OpenSession
+from pisessiond.service.row_pages import RowsWish
 from pisessiond.storage.place_notes import FolderPlaceNotes
 from tests.support.service import (
     ME,
@@ -115,6 +116,20 @@ async def test_the_next_append_hangs_under_the_place_not_the_anchor(house: House
     await session.navigate("u1", exact=True, origin=ME)
     await session.places.keep()
     assert anchors(session) == ["a1", "u1"]
+
+
+async def test_rows_are_answered_and_told_after_a_place_was_kept(house: House) -> None:
+    session = await house.opened(*TALK)
+    await session.rows.page(RowsWish(around="here"))
+    await session.navigate("a1", exact=True, origin=ME)
+    before = await session.rows.page(RowsWish(around="here"))
+    await session.places.keep()
+    assert anchors(session) == ["a1"]
+    page = await session.rows.page(RowsWish(around="here"))
+    assert [row.id for row in page.rows] == [row.id for row in before.rows]
+    await session.append([user("other", "u3", "a1")], origin=ME)
+    page = await session.rows.page(RowsWish(around="here"))
+    assert "e:u3" in [row.id for row in page.rows]
 
 
 async def test_a_place_is_kept_once(house: House) -> None:
