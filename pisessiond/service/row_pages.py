@@ -66,6 +66,8 @@ class Cut:
 
     key: tuple[object, ...]
     segments: Sequence[Segment]
+    growing: Growing | None = None
+    """What the main line goes on from; None where that is of another level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +83,10 @@ class Standing:
     cut: Cut | None = None
     """The level that was cut last; None for none."""
 
-    def cut_of(self, level: str | None) -> Sequence[Segment] | None:
+    def cut_of(self, level: str | None) -> Cut | None:
         """A level as it was cut before, if it was at this very moment."""
-        cut = self.cut
-        is_of_now = cut is not None and cut.key == self.cut_key(level)
-        return cut.segments if cut is not None and is_of_now else None
+        is_of_now = self.cut is not None and self.cut.key == self.cut_key(level)
+        return self.cut if is_of_now else None
 
     def cut_key(self, level: str | None) -> tuple[object, ...]:
         """What else would make other segments."""
@@ -103,8 +104,8 @@ class MadePage:
     """By row edited at the leaf, whether it is left out."""
     forks: dict[int, tuple[str, ...]]
     """By row, the sessions forked there."""
-    cut: Cut | None
-    """The level, where there is more of it than the page."""
+    cut: Cut
+    """The level, for its next page and for whoever looks next."""
 
 
 def make_page(at: Standing, wish: RowsWish, marks: ForkMarks, *, keeps_up: bool) -> MadePage:
@@ -129,13 +130,16 @@ def make_page(at: Standing, wish: RowsWish, marks: ForkMarks, *, keeps_up: bool)
     known = replace(at.known, edited=edited, forks=forks)
     level, path, sought = _find_level(tree, wish)
     depth = len(path_of_level(tree, level))
+    cut = at.cut_of(level)
     growing = None
-    segments = at.cut_of(level)
     if level is None and keeps_up:
-        growing = Growing(tree, known)
-        segments = growing.segments()
-    elif segments is None:
-        segments = tree.level(level)
+        growing = cut.growing if cut is not None else None
+        if growing is None:
+            growing = Growing(tree, known)
+            cut = Cut(at.cut_key(level), growing.segments(), growing)
+    if cut is None:
+        cut = Cut(at.cut_key(level), tree.level(level))
+    segments = cut.segments
     if wish.around == HERE:
         sought = next(at for at, one in enumerate(segments) if one.kind == "here")
     start, stop = _range(tree, segments, wish, sought)
@@ -152,8 +156,6 @@ def make_page(at: Standing, wish: RowsWish, marks: ForkMarks, *, keeps_up: bool)
         path=None if path is None else tuple(path),
         standards=at.standards,
     )
-    is_part = len(rows) < len(segments)
-    cut = Cut(at.cut_key(level), segments) if is_part else None
     return MadePage(page, growing, edited, forks, cut)
 
 
