@@ -27,8 +27,15 @@ def update_lines(update: Update, view: RowView) -> Iterator[str]:
         for what in _words_of(change, has_rows=bool(rows)):
             yield cut(f"{origin_name(change.get('origin'))}: {what}", view.width)
     yield from view.draw(rows)
+    if update.snapshot is None and not rows and _tells_only_rows(update.changes):
+        # A figure of rows that stand already is known better now: nobody did anything.
+        return
     leaf = "before the first entry" if update.leaf is None else _id(update.leaf)
     yield f"  leaf {leaf}, context {short_size(update.context_size)}, rev {update.rev}"
+
+
+def _tells_only_rows(changes: Sequence[Mapping[str, Any]]) -> bool:
+    return all(change.get("kind") == "rows" for change in changes)
 
 
 def _new_rows(changes: Sequence[Mapping[str, Any]]) -> list[Row]:

@@ -395,6 +395,18 @@ def test_follow_paints_the_rows_that_come_and_asks_once_they_are_stale(
     assert asked == {"session": "s1", "around": "here", "count": 1, "filter": "all"}
 
 
+def test_follow_says_nothing_where_nobody_did_anything(command: Run, script: Script) -> None:
+    here = samples.row("aaaaaaaa here", id="here", title="you are here")
+    rows = {"kind": "rows", "origin": "repair", "upsert": [here], "gone": [], "stale": []}
+
+    def opened(message: Message) -> list[Message | bytes]:
+        return [reply(message, OPENED), changed(1, 1, rows), b"Content-Length: x\r\n\r\n"]
+
+    script.answers["session/open"] = opened
+    said = command("follow", "s1", "--width", "80").stdout
+    assert said.count("  leaf ") == 1
+
+
 def test_a_refusal_is_a_sentence_and_exit_code_1(command: Run, script: Script) -> None:
     script.answers["session/rename"] = refuse("ReadOnly", "the file is \x1b[31mread only")
     result = command("rename", "s1", "x")
