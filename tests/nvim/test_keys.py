@@ -231,6 +231,7 @@ def test_problems_go_to_the_quickfix_list(home: Home, cwd: Path, start: Opens) -
     whole = login_fix(cwd)
     assert first["text"]
     assert whole.leaf
+    assert editor.lua("return vim.fn.win_screenpos(vim.fn.getqflist({winid = 0}).winid)[2]") == 1
 
 
 def test_no_problems_are_said_too(editor: Editor) -> None:

@@ -96,6 +96,20 @@ def test_a_folder_without_sessions_says_so_and_begins_one(start: Opens) -> None:
     editor.sees("[+]")
 
 
+def test_a_session_that_is_not_there_is_not_said_to_be_missing_in_the_folder(
+    home: Home, cwd: Path, start: Opens
+) -> None:
+    short_talk(cwd).write(home.agent)
+    editor = start()
+    editor.command("Pisession open nowhere.jsonl")
+    # Whole, in the width there is.
+    editor.until(
+        lambda: "No such session is open or on disk" in " ".join(map(str.strip, editor.rows))
+    )
+    assert "-  other sessions" in editor.rows
+    assert "No pi session in this folder yet." not in editor.screen()
+
+
 def test_a_missing_program_is_one_sentence(start: Opens) -> None:
     editor = start(setup={"cmd": ["pisessiond-nowhere", "attach"], "width": 70})
     editor.opens("pisessiond-nowhere is no program; look at the option cmd.")

@@ -46,7 +46,7 @@ return function(Sidebar)
     local width = vim.api.nvim_win_get_width(self.window)
     local signs, rows = glyphs(), self.session:rows()
     if #rows == 0 then
-      self.view:say(states.sentences(self))
+      self.view:say(text.wrap(states.sentences(self), width))
     else
       local anchor = windows.anchor(self.window, self.view)
       self.view:show(rows, self:paint_options(signs, width))

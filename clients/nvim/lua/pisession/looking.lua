@@ -125,7 +125,8 @@ function M.problems(sidebar)
       }
     end
     vim.fn.setqflist({}, ' ', { title = 'Problems of the session', items = items })
-    vim.cmd.copen()
+    -- Over the whole width: the sidebar's alone is too little for a sentence.
+    vim.cmd.copen({ mods = { split = 'botright' } })
   end)
 end
 

@@ -8,9 +8,12 @@ local M = {}
 M.CALM = 300
 M.LONG = 5000
 
-local SENTENCES = {} ---@type table<string, fun(err: pisession.Error): string[]>
+local SENTENCES = {} ---@type table<string, fun(err: pisession.Error, wish: table): string[]>
 
-function SENTENCES.SessionNotFound()
+function SENTENCES.SessionNotFound(problem, wish)
+  if not wish.latest then
+    return { problem.message, '', '-  other sessions' }
+  end
   return {
     'No pi session in this folder yet.',
     'They appear when pi runs here.',
@@ -40,7 +43,7 @@ function M.sentences(sidebar)
     return { connection.problem or 'The connection to pisessiond was lost.' }
   elseif problem then
     local known = SENTENCES[problem.kind]
-    return known and known(problem)
+    return known and known(problem, session.wish)
       or { problem.message, '', '-  other sessions    <C-l>  try again' }
   end
   return waiting(vim.uv.now() - sidebar.opened_at)

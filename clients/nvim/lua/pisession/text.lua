@@ -129,6 +129,28 @@ function M.fill(text, cells)
   return text .. (' '):rep(cells - M.width(text))
 end
 
+--- Lines broken between words, so that none is wider than so many cells; a longer word stays whole.
+---@param lines string[]
+---@param cells integer
+---@return string[]
+function M.wrap(lines, cells)
+  local broken = {}
+  for _, line in ipairs(lines) do
+    local at = ''
+    -- Spaces go with the word behind them: those that part columns stay.
+    for word in line:gmatch('%s*%S+') do
+      if at ~= '' and M.width(at .. word) > cells then
+        broken[#broken + 1] = at
+        at = vim.trim(word)
+      else
+        at = at .. word
+      end
+    end
+    broken[#broken + 1] = at
+  end
+  return broken
+end
+
 local function tenths(tokens, unit)
   local whole = math.floor((tokens + unit / 2) / unit)
   return ('%d.%d'):format(math.floor(whole / 10), whole % 10)
