@@ -116,6 +116,34 @@ def test_ten_thousand_entries_open_without_a_pause(
         assert redrawn < 3 * figures[0][1] + 150
 
 
+def test_a_hundred_times_the_entries_take_at_most_twice_the_time(
+    home: Home, cwd: Path, start: Opens, other: Others
+) -> None:
+    # Of sessions that the daemon holds, as of one that another window shows: how long reading a
+    # file takes the benchmarks say.
+    painted: list[float] = []
+    redrawn: list[float] = []
+    for path in (copied(session_file(count), cwd) for count in (1_000, 100_000)):
+        holder = other(path)
+        holder.size()
+        editor = start(setup={"width": 60})
+        times = []
+        for _ in range(4):
+            times.append(first_paint(editor, path))
+            editor.until(lambda editor=editor: editor.lua(SETTLED), "all pages")  # type: ignore[misc]
+            editor.command("bwipeout! pisession")
+            editor.settles()
+        painted.append(min(times))
+        first_paint(editor, path)
+        redrawn.append(redraw(editor, other, path))
+        print(
+            f"\n{path.name.partition('-')[0]} entries: first paint {painted[-1]:.0f} ms"
+            f" (the first {times[0]:.0f}), redraw after an append {redrawn[-1]:.0f} ms"
+        )
+    assert painted[1] <= 2 * painted[0]
+    assert redrawn[1] <= 2 * redrawn[0]
+
+
 def test_all_of_it_is_read_while_one_may_go_about(home: Home, cwd: Path, start: Opens) -> None:
     path = flat_talk(cwd).write(home.agent)
     editor = start(setup={"width": 60}, lines=40)
