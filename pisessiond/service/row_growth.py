@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from pisessiond.core import kinds
 from pisessiond.core.projection import Entry
-from pisessiond.core.rows.building import Known
+from pisessiond.core.rows.building import Known, note_edit
 from pisessiond.core.rows.growing import NOTHING, Growing
 from pisessiond.core.rows.row import Filter, RowsChange
 from pisessiond.core.session import Session
@@ -140,4 +140,4 @@ def _note_edit(session: Session, edited: dict[int, bool], row: int, entry: Entry
     """An edit counts where it is on the way to the leaf."""
     target = session.index.find(entry.get("targetId"))
     if target is not None and session.index.is_ancestor(row, session.leaf):
-        edited[target] = entry.get("replacement") is None
+        note_edit(edited, target, entry, session.entry)

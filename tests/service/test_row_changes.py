@@ -287,6 +287,21 @@ async def test_what_alters_rows_anywhere_makes_them_stale(house: House) -> None:
     assert heard.told[0].stale == ()
 
 
+async def test_what_is_put_back_is_told_without_a_mark(house: House) -> None:
+    session = await _talk(house)
+    acts: list[tuple[Any, list[str]]] = [
+        (None, ["omitted"]),
+        ({"content": "x"}, ["replaced"]),
+        ("restore", []),
+    ]
+    for replacement, marks in acts:
+        heard = await _heard_by_one_who_draws(session)
+        await session.edit_context("a1", replacement, origin=ME)
+        told = [row for change in heard.told for row in change.upsert if row.entry == "a1"]
+        assert [flag for flag in told[0].flags if flag != "active"] == marks
+        session.unsubscribe(heard)
+
+
 async def test_rows_of_a_new_session_are_told_when_it_is_saved(house: House) -> None:
     session = await house.create()
     await session.append([user("Hello")], origin=ME)

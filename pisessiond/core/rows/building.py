@@ -345,10 +345,19 @@ def edited_at(
     """
     edited: dict[int, bool] = {}
     for target, edit in session_edits.items():
-        replacement = entry_of(edit).get("replacement")
-        if not _is_original(replacement, entry_of(target)):
-            edited[target] = replacement is None
+        note_edit(edited, target, entry_of(edit), entry_of)
     return edited
+
+
+def note_edit(
+    edited: dict[int, bool], target: int, edit: Entry, entry_of: Callable[[int], Entry]
+) -> None:
+    """Brings what `edited_at` tells up to date with a newer edit of a row."""
+    replacement = edit.get("replacement")
+    if replacement is not None and _is_original(replacement, entry_of(target)):
+        edited.pop(target, None)
+    else:
+        edited[target] = replacement is None
 
 
 def _is_original(replacement: Any, entry: Entry) -> bool:
