@@ -15,6 +15,7 @@ test: ## set up, then all checks and all tests
 	@started=$$(date +%s); status=0; \
 	tools/setup.sh tests || exit 1; \
 	$(MAKE) --no-print-directory check-only || status=1; \
+	tools/check_extension.sh || status=1; \
 	$(python) -m pytest || status=1; \
 	echo "make test: $$(( $$(date +%s) - started )) s"; exit $$status
 
@@ -31,6 +32,11 @@ check-only:
 	$(python) -m mypy || status=1; \
 	tools/check_lua.sh || status=1; \
 	exit $$status
+
+.PHONY: vsix
+vsix: ## pack the VS Code extension into vscode-extension/dist
+	@tools/setup.sh run
+	@vscode-extension/scripts/vsix.sh
 
 bench: ## measure us and pi on large files
 	@tools/setup.sh tests

@@ -4,7 +4,8 @@
 #   tools/setup.sh         the virtual environment (.venv), from requirements.lock
 #   tools/setup.sh tests   that, the real pi the tests compare with (tests/pi/node_modules), a
 #                          browser that looks at exported pages, and what the Neovim plugin is
-#                          checked and drawn with (Neovim itself is in .venv)
+#                          checked and drawn with (Neovim itself is in .venv), and the VS Code
+#                          extension is built and checked with
 #
 # Each part leaves a stamp named by the lock it was made from, so a changed lock remakes it.
 set -euo pipefail
@@ -123,4 +124,5 @@ if [ "$what" = tests ]; then
     # pi asks for a newer Node than Debian's; the one it runs on here comes with these packages.
     install_npm tests/pi "the real pi"
     install_npm tests/nvim "the Lua formatter"
+    install_npm vscode-extension "what the VS Code extension is built and checked with"
 fi

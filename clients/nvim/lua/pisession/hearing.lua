@@ -128,8 +128,14 @@ function Session:apply_change(change)
   end
 end
 
+--- Takes rows over. Of levels that are asked for again anyway nothing is touched: a joined change
+--- may put a row behind one that has moved on since.
 ---@param change pisession.Change
 function Session:apply_rows(change)
+  local stale = change.stale or {}
+  if vim.tbl_contains(stale, vim.NIL) then
+    return
+  end
   for _, id in ipairs(change.gone or {}) do
     for _, level in pairs(self.levels) do
       level:remove(id)
@@ -137,7 +143,9 @@ function Session:apply_rows(change)
     self.levels[id] = nil
   end
   for _, row in ipairs(change.upsert or {}) do
-    self:upsert(row)
+    if not vim.tbl_contains(stale, row.level) then
+      self:upsert(row)
+    end
   end
 end
 
