@@ -139,6 +139,7 @@ class Largest(TypedDict):
     row: NotRequired[str | None]
     title: str
     tokens: int
+    time: NotRequired[str | None]
 
 
 class ContextSize(TypedDict):

@@ -73,6 +73,8 @@ class Largest(WireModel):
     """One plain line, at most 80 UTF-16 units."""
     tokens: int
     """Its own estimate in tokens, edits applied."""
+    time: str | None = None
+    """ISO time of the entry; absent when it has none."""
 
 
 class ContextSize(WireModel):

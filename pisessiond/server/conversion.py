@@ -136,7 +136,7 @@ def context_size(given: types.ContextSize) -> values.ContextSize:
         made.unexplained = given.unexplained
     if given.largest is not None:
         made.largest = [
-            values.Largest(entry=one.entry, title=one.title, tokens=one.tokens)
+            values.Largest(entry=one.entry, title=one.title, tokens=one.tokens, time=one.time)
             for one in given.largest
         ]
     return made

@@ -158,13 +158,18 @@ class SizeReader:
 def name_largest(
     session: Session, ranked: Sequence[tuple[int, int]], titles: dict[int, str]
 ) -> tuple[Largest, ...]:
-    """The largest entries by id and title.
+    """The largest entries by id, title and time.
 
     Raises:
         KeyError: the title of one is not known.
     """
-    ids = session.index.ids
-    return tuple(Largest(ids[row], titles[row], tokens) for row, tokens in ranked)
+    ids, times = session.index.ids, session.index.times
+    return tuple(
+        Largest(
+            ids[row], titles[row], tokens, time if isinstance(time := times[row], str) else None
+        )
+        for row, tokens in ranked
+    )
 
 
 @dataclass(frozen=True, slots=True)

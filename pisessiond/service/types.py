@@ -97,6 +97,8 @@ class Largest:
     """One plain line that tells it from others, at most 80 UTF-16 units."""
     tokens: int
     """Its own estimate, edits applied."""
+    time: str | None = None
+    """Its time as the file has it; None when it has none."""
 
 
 @dataclass(frozen=True, slots=True)

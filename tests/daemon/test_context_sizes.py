@@ -68,7 +68,13 @@ def test_an_opener_and_everyone_after_is_told_how_full_the_window_is(talk: Path)
         assert (size["tokens"], size["estimated"], size.get("unexplained")) == (720, 512, 208)
         assert sum((size.get("parts") or {}).values()) == 512
         (largest, *_) = size.get("largest") or []
-        assert largest == {"entry": "r1", "title": "bash pytest -q", "tokens": 500}
+        (stored,) = session.entries(ids=["r1"])["entries"]
+        assert largest == {
+            "entry": "r1",
+            "title": "bash pytest -q",
+            "tokens": 500,
+            "time": stored["timestamp"],
+        }
         assert session.sizes(["a2"], window=10_000)["a2"]["percent"] == 7.2
         session.edit_context("r1", None)
         size = session.size()

@@ -145,15 +145,31 @@ def test_a_search_that_finds_nothing_drawn_says_so_and_slash_is_neovims(editor: 
 def test_details_name_every_state_in_words(editor: Editor) -> None:
     editor.goes_to("14 steps")
     editor.keys("K")
-    editor.sees("on the active branch", "1 failed")
+    editor.sees("Work, ", "13:5")
+    editor.sees("On the active branch, 1 failed · entry ", "28 entries, +")
     editor.sees("context 72k of 200k, 36%, measured")
     editor.keys("q")
     editor.goes_to("[green]")
     editor.keys("K")
-    editor.sees("label: green")
-    editor.sees("on another branch")
+    editor.sees("Alternative, ", "label: green")
+    editor.sees("On another branch · entry")
     editor.keys("<Esc>")
     editor.loses("label: green")
+
+
+def test_details_show_the_first_400_characters_cleaned(home: Home, cwd: Path, start: Opens) -> None:
+    talk = login_fix(cwd)
+    talk.user("Tell\x1b[2Jme\u202e this:\n" + "x" * 384 + "END and what no one sees")
+    talk.write(home.agent)
+    editor = start(setup={"width": 60}, columns=170, lines=40).opens()
+    editor.goes_to("Tell")
+    editor.keys("K")
+    editor.sees("You, ", "14:33")
+    editor.sees("Tellme this:")
+    editor.sees("xxxEND…")
+    line = editor.sees("On the active branch · entry ", "1 entry, +")
+    assert "and what no one sees" not in line
+    assert "and what no one sees" not in editor.screen()
 
 
 def test_the_preview_folds_output_and_follows_the_cursor(editor: Editor) -> None:
@@ -202,6 +218,7 @@ def test_the_context_detail_adds_up_and_leads_to_rows(editor: Editor) -> None:
     editor.sees("tool results", "23k  27%")
     editor.sees("not explained", "+50k  59%")
     editor.sees("10 largest", "x takes out")
+    editor.sees("bash pytest -q --tb=long", "13:5")
     editor.sees("Totals, whole file:")
     editor.keys("/--tb=long<CR><CR>")
     editor.until(lambda: "bash pytest -q --tb=long" in editor.row())

@@ -115,6 +115,28 @@ local function totals_words(totals)
   )
 end
 
+--- Cells of the titles of the largest, behind which their times stand in a column.
+local WIDEST_TITLE = 44
+
+--- The largest entries, one a line.
+---@param size pisession.ContextSize
+---@param glyphs pisession.Glyphs
+---@return string[]
+local function largest_lines(size, glyphs)
+  local titles, width, lines = {}, 0, {}
+  for rank, one in ipairs(size.largest) do
+    titles[rank] = text.cut(text.clean(one.title), WIDEST_TITLE, glyphs.cut)
+    width = math.max(width, text.width(titles[rank]))
+  end
+  for rank, one in ipairs(size.largest) do
+    local tokens, shown = text.tokens(one.tokens), share(one.tokens, size.tokens)
+    local title = text.fill(titles[rank], width)
+    local line = (' %2d %6s %4s  %s  %s'):format(rank, tokens, shown, title, text.moment(one.time))
+    lines[rank] = line:gsub('%s+$', '')
+  end
+  return lines
+end
+
 --- The lines of the context detail, and which of them lead to an entry.
 ---@param size pisession.ContextSize
 ---@param totals table?
@@ -134,10 +156,9 @@ function M.lines(size, totals)
       #size.largest,
       (' '):rep(32)
     )
-    for rank, one in ipairs(size.largest) do
-      local tokens, shown = text.tokens(one.tokens), share(one.tokens, size.tokens)
-      lines[#lines + 1] = (' %2d %6s %4s  %s'):format(rank, tokens, shown, text.clean(one.title))
-      entries[#lines] = one.entry
+    for rank, line in ipairs(largest_lines(size, glyphs)) do
+      lines[#lines + 1] = line
+      entries[#lines] = size.largest[rank].entry
     end
   end
   lines[#lines + 1] = totals and totals_words(totals)

@@ -1,6 +1,7 @@
 --- Looking closer: details of a row, problems of the file, exports.
 
 local acts = require('pisession.acts')
+local entries = require('pisession.entries')
 local float = require('pisession.float')
 local text = require('pisession.text')
 
@@ -16,22 +17,16 @@ local NAMES = {
   notInContext = 'no longer in the context',
 }
 
---- The values of a list that has gaps.
-local function compact(list, count)
-  local kept = {}
-  for at = 1, count do
-    kept[#kept + 1] = list[at]
-  end
-  return kept
-end
+--- Cells of the details at most.
+local WIDEST = 80
 
 ---@param row pisession.Row
 ---@return string
 local function states_of(row)
   local states = {
-    vim.tbl_contains(row.flags, 'active') and 'on the active branch'
-      or vim.tbl_contains(row.flags, 'ahead') and 'ahead of where you are'
-      or 'on another branch',
+    vim.tbl_contains(row.flags, 'active') and 'On the active branch'
+      or vim.tbl_contains(row.flags, 'ahead') and 'Ahead of where you are'
+      or 'On another branch',
   }
   for _, flag in ipairs(row.flags) do
     states[#states + 1] = NAMES[flag]
@@ -45,7 +40,7 @@ local function states_of(row)
   if #row.forks > 0 then
     states[#states + 1] = text.many(#row.forks, 'fork made here', 'forks made here')
   end
-  return ' ' .. table.concat(states, ', ')
+  return table.concat(states, ', ')
 end
 
 ---@param row pisession.Row
@@ -60,40 +55,78 @@ local function size_line(row, window)
       text.tokens(window),
       text.percent(size.percent)
     )
-  return (' context %s, %s'):format(of or text.tokens(size.tokens), size.source)
+  return ('context %s, %s'):format(of or text.tokens(size.tokens), size.source)
+end
+
+--- Characters of an entry that the details show.
+local SHOWN = 400
+
+--- The beginning of what an entry says; its title where it says nothing.
+---@param row pisession.Row
+---@param entry table?
+---@return string[]
+local function beginning(row, entry)
+  local body = entry and entries.plain(entry) or ''
+  -- Nobody waits for a whole output to be cleaned; no character takes more than four bytes.
+  local whole = vim.trim(table.concat(entries.lines(body:sub(1, 5 * SHOWN)), '\n'))
+  if whole == '' then
+    return { text.clean(row.title) }
+  end
+  local shown = vim.fn.strcharpart(whole, 0, SHOWN)
+  return vim.split(shown == whole and whole or vim.trim(shown) .. '…', '\n')
 end
 
 ---@param row pisession.Row
+---@return string
+local function heading(row)
+  local clock, date = text.clock(row.time)
+  local when = clock and (', %s %s'):format(date, clock) or ''
+  local label = row.label and (' · label: ' .. text.clean(row.label)) or ''
+  return require('pisession.words').role(row) .. when .. label
+end
+
+---@param row pisession.Row
+---@param entry table? whose text is shown
 ---@param window integer?
 ---@return string[]
-local function detail_lines(row, window)
-  local clock, date = text.clock(row.time)
-  local lines = { ' ' .. text.clean(row.title) }
-  if row.label then
-    lines[#lines + 1] = ' label: ' .. text.clean(row.label)
-  end
-  lines[#lines + 1] = states_of(row)
-  local own = row.tokens and ('+' .. text.tokens(row.tokens)) or nil
-  local entry = row.entry and ('entry ' .. row.entry) or nil
-  local facts = {
-    clock and (date .. ' ' .. clock) or nil,
-    entry,
-    text.many(row.entries, 'entry', 'entries'),
-    own,
-  }
-  lines[#lines + 1] = ' ' .. table.concat(compact(facts, 4), ' · ')
-  if row.size then
-    lines[#lines + 1] = size_line(row, window)
-  end
-  return lines
+local function detail_lines(row, entry, window)
+  local lines = { heading(row) }
+  vim.list_extend(lines, beginning(row, entry))
+  local facts = { states_of(row) }
+  facts[#facts + 1] = row.entry and ('entry ' .. row.entry) or nil
+  local own = row.tokens and (', +' .. text.tokens(row.tokens)) or ''
+  facts[#facts + 1] = text.many(row.entries, 'entry', 'entries') .. own
+  lines[#lines + 1] = table.concat(facts, ' · ')
+  lines[#lines + 1] = row.size and size_line(row, window)
+  return vim.tbl_map(function(line)
+    return ' ' .. line
+  end, lines)
 end
+
+--- What stands for a stretch is told by its title, which says more than its last entry does.
+local STRETCHES =
+  { work = true, alternative = true, group = true, ahead = true, summarised = true, here = true }
 
 ---@param sidebar pisession.Sidebar
 ---@param row pisession.Row?
 function M.details(sidebar, row)
-  if row then
-    float.open(detail_lines(row, sidebar.session.size and sidebar.session.size.window))
+  if not row then
+    return
   end
+  local function show(entry)
+    local window = sidebar.session.size and sidebar.session.size.window
+    local lines = detail_lines(row, entry, window)
+    local widths = vim.tbl_map(text.width, lines)
+    float.open(lines, { width = math.min(math.max(unpack(widths)) + 1, WIDEST) })
+  end
+  if not row.entry or STRETCHES[row.kind] then
+    return show(nil)
+  end
+  acts.ask(sidebar, 'session/entries', { ids = { row.entry } }, function(answer)
+    if sidebar:is_visible() then
+      show(answer.entries[1])
+    end
+  end)
 end
 
 --- Says a row as one sentence, for whoever does not see it.

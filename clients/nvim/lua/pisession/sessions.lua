@@ -30,13 +30,6 @@ local function title_of(one)
   return text.clean(one.name or fork or one.firstMessage or 'nothing said yet')
 end
 
----@param iso string?
----@return string?
-local function when(iso)
-  local clock, date, day = text.clock(iso)
-  return day == os.date('%Y-%m-%d') and clock or date
-end
-
 ---@param one table
 ---@return string
 local function words_of(one)
@@ -47,7 +40,7 @@ local function words_of(one)
   if one.contextSize then
     say((one.contextSize.source == 'measured' and '' or '~') .. text.tokens(one.contextSize.tokens))
   end
-  say(when(one.modified) or '')
+  say(text.moment(one.modified))
   say(one.unsaved and 'unsaved' or '')
   say(one.live and 'live' or '')
   say(one.open > 1 and one.open .. ' windows' or '')
@@ -67,7 +60,8 @@ local function family_words(forks)
     is_live, is_unsaved = is_live or one.live, is_unsaved or one.unsaved
   end
   local state = is_live and ', live' or is_unsaved and ', unsaved' or ''
-  return ('%s, newest %s%s'):format(text.many(#forks, 'fork', 'forks'), when(newest) or '?', state)
+  local moment = newest ~= '' and text.moment(newest) or '?'
+  return ('%s, newest %s%s'):format(text.many(#forks, 'fork', 'forks'), moment, state)
 end
 
 --- Whether another one of the same depth comes behind one, below the same parent.

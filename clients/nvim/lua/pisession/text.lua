@@ -265,4 +265,12 @@ function M.clock(iso)
   return ('%02d:%02d'):format(at.hour, at.min), ('%d%s'):format(at.day, MONTHS[at.month]), day
 end
 
+--- The time as one reads it today: `14:31`, or the date of another day; empty where there is none.
+---@param iso string?
+---@return string
+function M.moment(iso)
+  local clock, date, day = M.clock(iso)
+  return (day == os.date('%Y-%m-%d') and clock or date) or ''
+end
+
 return M

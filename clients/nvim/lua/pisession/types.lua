@@ -52,7 +52,7 @@
 ---@field model string?
 ---@field parts table<string, integer>?
 ---@field unexplained integer?
----@field largest { entry: string, title: string, tokens: integer }[]?
+---@field largest { entry: string, title: string, tokens: integer, time: string? }[]?
 
 ---@class pisession.Progress
 ---@field session string

@@ -73,6 +73,21 @@ local function branch_words(flags)
   return 'On another branch'
 end
 
+local UNSPOKEN = {
+  compaction = 'Compaction',
+  summarised = 'Summarised',
+  branchSummary = 'Branch summary',
+  ahead = 'Ahead',
+  here = 'The leaf',
+}
+
+--- What a row is, in a word or two.
+---@param row pisession.Row
+---@return string
+function M.role(row)
+  return ROLES[row.kind] or UNSPOKEN[row.kind] or 'Entry'
+end
+
 ---@param row table
 ---@param is_open boolean
 ---@return string
