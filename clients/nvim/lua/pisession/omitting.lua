@@ -28,18 +28,21 @@ end
 
 ---@param before pisession.ContextSize?
 ---@param after pisession.ContextSize
+---@param is_back boolean
 ---@return string
-local function said(before, after)
+local function said(before, after, is_back)
+  local again = is_back and 'x takes it out' or 'x puts it back'
   if not before then
-    return 'Done; x puts it back.'
+    return ('Done; %s.'):format(again)
   end
   local difference = after.tokens - before.tokens
   local sign = difference <= 0 and '−' or '+'
-  return ('%s%s, %s → %s, x puts it back'):format(
+  return ('%s%s, %s → %s, %s'):format(
     sign,
     text.tokens(math.abs(difference)),
     text.tokens(before.tokens),
-    text.tokens(after.tokens)
+    text.tokens(after.tokens),
+    again
   )
 end
 
@@ -52,7 +55,8 @@ end
 ---@param edits pisession.Edit[]
 ---@param undo table[]
 ---@param before pisession.ContextSize?
-local function edit_all(sidebar, edits, undo, before)
+---@param is_back boolean
+local function edit_all(sidebar, edits, undo, before, is_back)
   local function step(at)
     acts.ask(sidebar, 'session/editContext', edits[at], function(answer)
       if edits[at + 1] then
@@ -60,7 +64,7 @@ local function edit_all(sidebar, edits, undo, before)
       end
       acts.remember(sidebar, answer, undo, 'It is as before.')
       acts.ask(sidebar, 'session/contextSize', {}, function(after)
-        sidebar:say(said(before, after))
+        sidebar:say(said(before, after, is_back))
       end)
     end)
   end
@@ -82,7 +86,7 @@ local function edit(sidebar, ids, is_back)
       }
     end
     if #edits > 0 then
-      edit_all(sidebar, edits, undo, sidebar.session.size)
+      edit_all(sidebar, edits, undo, sidebar.session.size, is_back)
     end
   end)
 end
