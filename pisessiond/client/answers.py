@@ -171,6 +171,7 @@ class ContextSize(TypedDict):
     ]
     unexplained: NotRequired[int | None]
     model: str | None
+    thinkingLevel: NotRequired[str | None]
     grade: Literal["ok", "warn", "high"]
     dueAt: int | None
     due: bool

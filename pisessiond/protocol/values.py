@@ -103,6 +103,8 @@ class ContextSize(WireModel):
     """`tokens` less the sum of the parts; absent without parts."""
     model: str | None
     """The model whose window it is, as `provider/modelId`; null when none was named."""
+    thinking_level: str | None = None
+    """The thinking level in force there; absent when none was chosen."""
     grade: Literal["ok", "warn", "high"]
     """By the thresholds of the settings; `ok` when the window is unknown."""
     due_at: int | None

@@ -131,6 +131,8 @@ def context_size(given: types.ContextSize) -> values.ContextSize:
         due_at=given.due_at,
         due=given.due,
     )
+    if given.thinking_level is not None:
+        made.thinking_level = given.thinking_level
     if given.parts is not None:
         made.parts = given.parts
         made.unexplained = given.unexplained

@@ -14,6 +14,7 @@ from pisessiond.core.index import NONE
 from pisessiond.core.measuring import measure
 from pisessiond.core.models_named import Named, find_model
 from pisessiond.core.session import Session
+from pisessiond.core.thinking_levels import find_level
 from pisessiond.core.tokens import Part
 from pisessiond.models.base import ModelName
 from pisessiond.service.settings import FolderSettings
@@ -76,6 +77,7 @@ def make_size(
     row: int,
     parts: dict[Part, int] | None = None,
     largest: tuple[Largest, ...] | None = None,
+    thinking_level: str | None = None,
 ) -> ContextSize:
     """The figures at a row, held against nothing yet; every row must have been sized."""
     size = session.size_at(row)
@@ -94,6 +96,7 @@ def make_size(
         window=None,
         percent=None,
         parts=parts,
+        thinking_level=thinking_level,
         largest=largest,
     )
 
@@ -131,6 +134,7 @@ class SizeReader:
         self._cursor: Composition | None = None
         self._titles: dict[int, str] = {}
         self._models: dict[int, Named | None] = {}
+        self._levels: dict[int, str | None] = {}
 
     def read(self, rows: Iterable[int]) -> dict[int, tuple[ContextSize, ModelName | None]]:
         """The size at each row, held against nothing yet, and the model there."""
@@ -141,7 +145,13 @@ class SizeReader:
         self._titles |= read_titles(session, missing)
         return {
             row: (
-                make_size(session, row, parts, name_largest(session, ranked, self._titles)),
+                make_size(
+                    session,
+                    row,
+                    parts,
+                    name_largest(session, ranked, self._titles),
+                    find_level(session, row, self._levels),
+                ),
                 name_of(find_model(session, row, self._models)),
             )
             for row, (parts, ranked) in counted.items()
@@ -205,6 +215,7 @@ def read_early_size(session: Session) -> EarlySize | None:
                 tokens = own.usage + after
                 at_time = time if isinstance(time, str) else None
                 size = ContextSize(tokens, "measured", None, tokens, at_time, None, None, None)
+                size = replace(size, thinking_level=find_level(session, session.leaf, {}))
                 return EarlySize(size, name_of(find_model(session, session.leaf, {})))
             after += own.tokens
     return None

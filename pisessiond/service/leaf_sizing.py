@@ -22,6 +22,7 @@ from pisessiond.core.lines import EntryId
 from pisessiond.core.models_named import Named, model_of, recall_model
 from pisessiond.core.projection import Entry
 from pisessiond.core.session import Session
+from pisessiond.core.thinking_levels import level_of, recall_level
 from pisessiond.models.base import ModelName
 from pisessiond.service.context_sizes import (
     EarlySize,
@@ -34,7 +35,7 @@ from pisessiond.service.context_sizes import (
 )
 from pisessiond.service.model_windows import ModelWindows
 from pisessiond.service.settings import FolderSettings, folder_of
-from pisessiond.service.size_needs import Found, Needs, needs_of, read_needs
+from pisessiond.service.size_needs import Found, Needs, Remembered, needs_of, read_needs
 from pisessiond.service.storing import in_worker
 from pisessiond.service.titles import Titles
 from pisessiond.service.types import ContextSize
@@ -110,6 +111,7 @@ class LeafSizing:
         self._prepared: list[Composition] = []
         self._titles = Titles(session.index)
         self._models: dict[int, Named | None] = {}
+        self._levels: dict[int, str | None] = {}
         self._whole: tuple[int, ContextSize] | None = None
         """The figures at a row with nothing missing, held against nothing."""
         self._last: tuple[ContextSize, Yardstick, ContextSize] | None = None
@@ -168,11 +170,12 @@ class LeafSizing:
             return make_size(session, leaf)
         ranked = composition.largest()
         try:
+            level = recall_level(session.index, leaf, self._levels)
             largest = name_largest(session, ranked, self._titles.known)
         except KeyError:
             self._miss()
             return make_size(session, leaf, composition.parts())
-        made = make_size(session, leaf, composition.parts(), largest)
+        made = make_size(session, leaf, composition.parts(), largest, level)
         self._whole, self._tried = (leaf, made), None
         return made
 
@@ -264,7 +267,8 @@ class LeafSizing:
         if current is not session:
             # It was read anew meanwhile: the row is of another session, which is not sized yet.
             return None
-        return read_needs(session, Needs([leaf]), self._titles.known, self._models)
+        known = Remembered(self._titles.known, self._models, self._levels)
+        return read_needs(session, Needs([leaf]), known)
 
     def _keep(self, found: Found | None) -> None:
         if found is None:
@@ -274,6 +278,7 @@ class LeafSizing:
         for call_id, (row, words) in found.calls.items():
             self._titles.keep_call(row, call_id, words)
         self._models |= found.models
+        self._levels |= found.levels
 
     async def refresh(self) -> None:
         """Read the settings anew, and what is known of the model at the leaf."""
@@ -300,10 +305,10 @@ class LeafSizing:
         session = self._session
         if not session.sizes.is_complete:
             return
-        needs = needs_of(draft, leaves, self._composition, self._titles, self._models)
+        known = Remembered(self._titles.known, self._models, self._levels)
+        needs = needs_of(draft, leaves, self._composition, self._titles, known)
         if needs:
-            titles, models = self._titles.known, self._models
-            found = await in_worker(lambda: read_needs(session, needs, titles, models))
+            found = await in_worker(lambda: read_needs(session, needs, known))
             if self._session is session:
                 self._keep(found)
 
@@ -314,12 +319,16 @@ class LeafSizing:
         sizes = session.sizes
         if len(self._models) > _MODELS_KEPT:
             self._models = {}
+        if len(self._levels) > _MODELS_KEPT:
+            self._levels = {}
         known = [composition, *self._prepared]
         least = min((one.least for one in known if one is not None), default=1)
         for row, entry in appended:
             kind = session.index.kind[row]
             if kind in (kinds.ASSISTANT, kinds.MODEL_CHANGE):
                 self._models[row] = model_of(entry)
+            elif kind == kinds.THINKING_LEVEL:
+                self._levels[row] = level_of(entry)
             if kind == kinds.COMPACTION:
                 # It cuts off what was larger.
                 least = 1

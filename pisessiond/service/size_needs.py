@@ -17,6 +17,7 @@ from pisessiond.core.composition import LARGEST, Composition
 from pisessiond.core.lines import EntryId
 from pisessiond.core.models_named import Named, find_model, recall_model
 from pisessiond.core.session import Session
+from pisessiond.core.thinking_levels import find_level, recall_level
 from pisessiond.core.titles import calls_of
 from pisessiond.service.context_sizes import make_size
 from pisessiond.service.titles import Titles, answered_call, read_calls, read_titles
@@ -30,7 +31,7 @@ class Needs:
     """What has to be read; rows are of one session."""
 
     places: list[int] = field(default_factory=list)
-    """Rows that are to be counted, with the models there."""
+    """Rows that are to be counted, with the models and thinking levels there."""
     titles: set[int] = field(default_factory=set)
     calls: dict[str, int] = field(default_factory=dict)
     """Calls whose results are appended, each with the row from which it is looked for upwards."""
@@ -50,6 +51,17 @@ class Found:
     calls: dict[str, tuple[int, str]] = field(default_factory=dict)
     """By id: the row that makes the call, and its title; "" where none does."""
     models: dict[int, Named | None] = field(default_factory=dict)
+    levels: dict[int, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What is known by row, so that it need not be read again."""
+
+    titles: dict[int, str]
+    models: dict[int, Named | None]
+    levels: dict[int, str | None]
+    """Of changes of the thinking level."""
 
 
 def needs_of(
@@ -57,7 +69,7 @@ def needs_of(
     leaves: Sequence[EntryId | None],
     composition: Composition | None,
     titles: Titles,
-    models: dict[int, Named | None],
+    known: Remembered,
 ) -> Needs:
     """What the sizes need when acts on a draft are told.
 
@@ -65,15 +77,15 @@ def needs_of(
         draft: what they add.
         leaves: where each of them leaves the session.
         composition: what is counted.
-        titles: which are known.
-        models: what rows are known to name.
+        titles: with the calls that are known.
+        known: what else is.
     """
     added = [new.head.kind for new in draft.entries]
     needs = Needs(spare=added.count(kinds.CONTEXT_EDIT))
     # The last act's first: it is what everyone stands at in the end.
     places = dict.fromkeys(_stored_place(draft, leaf) for leaf in reversed(leaves))
     for place in list(places)[:_PLACES]:
-        if composition is None or not _is_ready(composition, draft, place, needs.spare, models):
+        if composition is None or not _is_ready(composition, draft, place, needs.spare, known):
             needs.places.append(place)
         else:
             ranked = composition.largest(LARGEST + needs.spare)
@@ -86,11 +98,12 @@ def needs_of(
 
 
 def _is_ready(
-    composition: Composition, draft: Draft, place: int, edits: int, models: dict[int, Named | None]
+    composition: Composition, draft: Draft, place: int, edits: int, known: Remembered
 ) -> bool:
-    """Whether it stands at a place, so many edits may come, and the model there is known."""
+    """Whether it stands at a place, so many edits may come, and what is in force is known."""
     try:
-        recall_model(draft.session.index, place, models)
+        recall_model(draft.session.index, place, known.models)
+        recall_level(draft.session.index, place, known.levels)
     except KeyError:
         return False
     return composition.row == place and composition.can_spare(edits)
@@ -140,10 +153,8 @@ def _answered_calls(draft: Draft, titles: Titles) -> dict[str, int]:
     return wanted
 
 
-def read_needs(
-    session: Session, needs: Needs, titles: dict[int, str], models: dict[int, Named | None]
-) -> Found:
-    """Everything that is needed and not among the titles and models that are known; blocks."""
+def read_needs(session: Session, needs: Needs, known: Remembered) -> Found:
+    """Everything that is needed and not known; blocks."""
     found = Found()
     rows = set(needs.titles)
     for place in needs.places:
@@ -152,8 +163,9 @@ def read_needs(
         composition = Composition(session.sizes, place)
         found.compositions.append(composition)
         rows.update(row for row, _ in composition.largest(LARGEST + needs.spare))
-        find_model(session, place, ChainMap(found.models, models))
-    found.titles = read_titles(session, sorted(rows - titles.keys()))
+        find_model(session, place, ChainMap(found.models, known.models))
+        find_level(session, place, ChainMap(found.levels, known.levels))
+    found.titles = read_titles(session, sorted(rows - known.titles.keys()))
     for call_id, place in needs.calls.items():
         made = read_calls(session, place, [call_id])
         # That there is none is known as well; then the result is known by its own beginning.

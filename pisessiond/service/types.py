@@ -130,6 +130,8 @@ class ContextSize:
     """The size above which a compaction is due, in tokens; None when the window is unknown or
     compaction is turned off."""
     due: bool = False
+    thinking_level: str | None = None
+    """The thinking level in force there; None when none was chosen, or it has still to be read."""
     largest: tuple[Largest, ...] | None = None
     """The ten entries that take most of it, the largest first; None while they are not known."""
 

@@ -318,3 +318,11 @@ def test_marks_are_set_and_taken_away(editor: Editor) -> None:
     editor.sees("Done: 4 files", " A ")
     editor.keys("m")
     editor.until(lambda: " A " not in editor.row())
+
+
+def test_the_line_below_names_the_thinking_level(home: Home, cwd: Path, start: Opens) -> None:
+    talk = login_fix(cwd)
+    talk.add("thinking_level_change", thinkingLevel="high")
+    talk.write(home.agent)
+    editor = start(setup={"width": 60}, columns=130).opens()
+    editor.until(lambda: "opus-5 high" in editor.below)

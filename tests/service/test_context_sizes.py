@@ -193,6 +193,9 @@ ACTS: dict[str, Act] = {
         origin=ME,
     ),
     "a label": lambda s: s.label("u1", "good", origin=ME),
+    "another thinking level": lambda s: s.append(
+        [entry("thinking_level_change", "t1", "a2", thinkingLevel="high")], origin=ME
+    ),
     "another model": lambda s: s.append(
         [entry("model_change", "m1", "a2", provider="demo", modelId="two")], origin=ME
     ),
@@ -576,3 +579,24 @@ async def test_an_append_that_goes_on_reads_nothing_and_asks_no_worker(
     listener.settle()
     check(session, session.leaf, listener.steps[-1].context_size)
     assert listener.steps[-1].context_size == await whole(session, session.leaf)
+
+
+async def test_a_size_names_the_thinking_level_in_force(world: Windows) -> None:
+    high = entry("thinking_level_change", "t1", "a2", thinkingLevel="high")
+    session = await opened(world, *TALK, high)
+    assert (await session.context_size()).thinking_level == "high"
+    sizes = await session.context_sizes(["a2", "t1"])
+    assert [sizes[one].thinking_level for one in ("a2", "t1")] == [None, "high"]
+    listener = Listener(session)
+    await session.navigate("a2", exact=True, origin=ME)
+    await session.navigate("t1", exact=True, origin=ME)
+    told = [step.context_size for step in listener.steps if step.changes]
+    assert [size.thinking_level for size in told if size is not None] == [None, "high"]
+
+
+async def test_a_thinking_level_is_known_before_the_file_is_sized(world: Windows) -> None:
+    high = entry("thinking_level_change", "t1", "a2", thinkingLevel="high")
+    session = await world.house.opened(*TALK, high)
+    early = session.snapshot().context_size
+    assert early is not None
+    assert (early.parts, early.thinking_level) == (None, "high")

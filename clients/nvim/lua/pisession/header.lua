@@ -192,6 +192,18 @@ local function shown_words(session, rows)
   )
 end
 
+--- The model and how hard it thinks: `opus-5 high`.
+---@param size pisession.ContextSize?
+---@return string?
+local function model_words(size)
+  local model = size and size.model
+  if not size or not model then
+    return nil
+  end
+  local level = size.thinkingLevel and (' ' .. size.thinkingLevel) or ''
+  return text.clean(model:gsub('^[^/]*/', '') .. level)
+end
+
 --- The line below: filter and counts, model and company.
 ---@param session pisession.Session
 ---@param rows integer
@@ -203,8 +215,7 @@ function M.bottom(session, rows, width)
     return ' '
   end
   local left, parts = shown_words(session, rows), {}
-  local model = session.size and session.size.model
-  parts[1] = model and text.clean((model:gsub('^[^/]*/', ''))) or nil
+  parts[1] = model_words(session.size)
   local with = company(session)
   if with ~= '' then
     parts[#parts + 1] = with

@@ -50,6 +50,7 @@
 ---@field dueAt integer?
 ---@field due boolean
 ---@field model string?
+---@field thinkingLevel string?
 ---@field parts table<string, integer>?
 ---@field unexplained integer?
 ---@field largest { entry: string, title: string, tokens: integer, time: string? }[]?
