@@ -76,6 +76,23 @@ def test_a_reviewed_summary_is_stored_as_it_was_changed(editor: Editor, path: Pa
     assert SUMMARY in compactions(path)[-1]["summary"]
 
 
+def test_a_review_that_outlives_its_daemon_keeps_its_text(
+    home: Home, editor: Editor, path: Path
+) -> None:
+    editor.types("c", "r review first")
+    editor.keys("r")
+    editor.sees("Summary: :w compacts with it")
+    epoch = "return require('pisession.sidebar').all()[1].session.info.epoch"
+    before = editor.lua(epoch)
+    for one in home.daemons():
+        one.kill()
+    editor.until(lambda: editor.lua(epoch) != before, "another epoch")
+    editor.keys("ggOAs I say.<Esc>:w<CR>")
+    editor.sees("The daemon no longer holds this draft; c, then r, makes another.")
+    editor.sees("As I say.")
+    assert len(compactions(path)) == 1
+
+
 def test_a_review_that_is_left_changes_nothing(editor: Editor, path: Path) -> None:
     before = path.read_bytes()
     editor.types("c", "r review first")

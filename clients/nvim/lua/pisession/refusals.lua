@@ -13,6 +13,13 @@ local SENTENCES = {
     local doing = what[err.data.operation] or err.data.operation or 'busy'
     return ('%s is %s; wait, or <C-c> cancels it.'):format(err.data.client or 'Somebody', doing)
   end,
+  InvalidParams = function(err)
+    if err.data.path == 'draft' then
+      -- Drafts end with the daemon; what one made of this one is in its buffer.
+      return 'The daemon no longer holds this draft; c, then r, makes another. Your text stays here.'
+    end
+    return err.message
+  end,
   NoSummarizer = function()
     -- The daemon's own sentences say more than a line holds; the dry run shows them.
     return 'Nobody is set up to write summaries; c says what is missing, and e there does without.'
