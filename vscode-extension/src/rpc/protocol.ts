@@ -339,6 +339,8 @@ export interface Largest {
   title: string;
   /** Its own estimate in tokens, edits applied. */
   tokens: number;
+  /** ISO time of the entry; absent when it has none. */
+  time?: string | null;
 }
 
 /** The context size at one entry. */
@@ -365,6 +367,8 @@ export interface ContextSize {
   unexplained?: number | null;
   /** The model whose window it is, as `provider/modelId`; null when none was named. */
   model: string | null;
+  /** The thinking level in force there; absent when none was chosen. */
+  thinkingLevel?: string | null;
   /** By the thresholds of the settings; `ok` when the window is unknown. */
   grade: "ok" | "warn" | "high";
   /** The size above which a compaction is due, in tokens; null when the window is unknown or compaction is turned off. */
