@@ -15,9 +15,10 @@ class ServiceError(Exception):
 class SessionNotFound(ServiceError):
     """No session has that handle or path."""
 
-    def __init__(self, session: str) -> None:
+    def __init__(self, session: str, sentence: str | None = None) -> None:
         super().__init__(
-            "No such session is open or on disk; list the sessions to see which there are."
+            sentence
+            or "No such session is open or on disk; list the sessions to see which there are."
         )
         self.session = session
 

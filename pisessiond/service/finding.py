@@ -60,7 +60,9 @@ class Finder:
                 continue
             if not folder.is_shared or self._belongs(header.get("cwd"), cwd):
                 return file.path
-        raise SessionNotFound(cwd)
+        raise SessionNotFound(
+            cwd, "There is no session of this folder yet; name one, or list those of all folders."
+        )
 
     @staticmethod
     def _belongs(header_cwd: object, cwd: str) -> bool:

@@ -187,7 +187,11 @@ def _range(
 
 def _position(tree: Tree, segments: Sequence[Segment], name: str, member: str) -> int:
     # Cursors are near an end more often than not, and pages are asked for from the leaf upwards.
+    # Numbers are compared before names are made: a level may have a hundred thousand rows.
+    row = tree.row_named(name.partition(":")[2])
     for at in range(len(segments) - 1, -1, -1):
-        if tree.id_of(segments[at]) == name:
+        one = segments[at]
+        is_about_it = row in (one.act, one.first, one.branch_point, one.compaction)
+        if (row is None or is_about_it) and tree.id_of(one) == name:
             return at
     raise InvalidRequest(member, f"no row {name!r} is on that level; ask for it anew.")
