@@ -8,7 +8,7 @@ import pytest
 
 from tests.daemon.homes import Home
 from tests.nvim.conftest import Opens
-from tests.nvim.conversations import login_fix
+from tests.nvim.conversations import Talk, login_fix, today
 from tests.nvim.editor import Editor
 
 pytestmark = pytest.mark.slow
@@ -326,3 +326,28 @@ def test_the_line_below_names_the_thinking_level(home: Home, cwd: Path, start: O
     talk.write(home.agent)
     editor = start(setup={"width": 60}, columns=130).opens()
     editor.until(lambda: "opus-5 high" in editor.below)
+
+
+@pytest.mark.parametrize("key", ["<CR>", "<Tab>"])
+def test_a_group_opens_in_pages_of_50(home: Home, cwd: Path, start: Opens, key: str) -> None:
+    talk = Talk(cwd, today(), "rewound")
+    talk.user("Where to?")
+    fork = talk.answer("Anywhere", 20_000)
+    for number in range(121):
+        talk.back_to(fork).user(f"try {number}.")
+    talk.back_to(fork).user("Home")
+    talk.write(home.agent)
+    editor = start(setup={"width": 60}, columns=110, lines=40).opens()
+    editor.goes_to("121 alternatives")
+    editor.keys(key)
+    editor.sees("try 120.")
+    goes(editor, "G?more<CR>", "… 71 more")
+    goes(editor, key, "try 70.")
+    goes(editor, "/more<CR>", "… 21 more")
+    # What was read stays read when all is read anew.
+    editor.keys("<C-l>")
+    editor.settles()
+    assert "… 21 more" in editor.row()
+    goes(editor, key, "try 20.")
+    goes(editor, "G?try<CR>", "try 0.")
+    assert all("more" not in row for row in editor.rows)

@@ -90,9 +90,24 @@ acts.next_hit = later('finding', 'next_hit')
 acts.previous_hit = later('finding', 'previous_hit')
 acts.find_branch = later('finding', 'find_branch')
 
+--- Shows the next page of a group, with the cursor on the first row that came.
+---@param sidebar pisession.Sidebar
+---@param row pisession.Row
+local function read_more(sidebar, row)
+  sidebar.session:read_more(row.level, function(id)
+    local now = sidebar:row()
+    sidebar:redraw()
+    if id and now and now.id == row.id then
+      sidebar:go_to(id)
+    end
+  end)
+end
+
 function acts.enter(sidebar, row, words)
   if not row or row.kind == 'here' then
     return
+  elseif row.kind == 'more' then
+    return read_more(sidebar, row)
   elseif row.kind == 'group' or (row.kind == 'summarised' and row.fold ~= 'none') then
     return acts.fold_toggle(sidebar, row)
   end
@@ -104,6 +119,8 @@ end
 function acts.fold_toggle(sidebar, row)
   if not row then
     return
+  elseif row.kind == 'more' then
+    return read_more(sidebar, row)
   elseif row.fold == 'none' then
     return acts.fold_close(sidebar, row)
   end

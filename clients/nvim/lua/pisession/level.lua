@@ -13,6 +13,7 @@ M.MAIN = ''
 ---@field before string? the stretch goes on in front of here
 ---@field after string? the stretch goes on behind here
 ---@field total integer
+---@field private more pisession.Row?
 local Level = {}
 Level.__index = Level
 
@@ -118,6 +119,33 @@ function Level:remove(id)
     self:take_out(at)
     self.total = self.total - 1
   end
+end
+
+--- A row that stands for those behind the last one read; nil where all have been read. It stays
+--- the same as long as it says the same.
+---@return pisession.Row?
+function Level:rest()
+  local last = self.rows[#self.rows]
+  if not self.after or not last then
+    return nil
+  end
+  local title = ('%d more'):format(math.max(self.total - #self.rows, 1))
+  if not self.more or self.more.title ~= title or self.more.depth ~= last.depth then
+    self.more = {
+      id = 'more:' .. last.level,
+      kind = 'more',
+      level = last.level,
+      entries = 0,
+      title = title,
+      failed = 0,
+      rows = 0,
+      depth = last.depth,
+      fold = 'none',
+      flags = {},
+      forks = {},
+    }
+  end
+  return self.more
 end
 
 ---@param row pisession.Row

@@ -144,7 +144,7 @@ function Session:gather(page, is_same, filter)
     for _, row in ipairs(rows) do
       if self:is_open(row) and not fresh[row.id] then
         pending = pending + 1
-        self:ask_rows({ level = row.id, count = 1000 }, function(inside)
+        self:ask_rows({ level = row.id, count = self:inside_count(row.id) }, function(inside)
           fresh[row.id] = levels.new(inside)
           look(inside.rows)
           arrived()

@@ -115,6 +115,8 @@ local function left_of(row, by_id, options)
   local before = guides(row, by_id, glyphs, spine) .. fold
   if row.kind == 'ahead' then
     return { { before .. ' ', 'PisessionSpine' } }
+  elseif row.kind == 'more' then
+    return { { before, 'PisessionSpine' }, { glyphs.cut .. ' ', 'PisessionAside' } }
   end
   local role = glyphs.roles[row.kind] or glyphs.roles.meta
   return { { before, 'PisessionSpine' }, { role .. ' ', ROLE_GROUPS[row.kind] or 'PisessionRole' } }
@@ -136,6 +138,8 @@ function M.marks(row, options)
   end
   if has(row, 'omitted') then
     signs[#signs + 1] = glyphs.omitted
+  elseif row.out then
+    signs[#signs + 1] = glyphs.omitted .. row.out
   end
   if has(row, 'replaced') then
     signs[#signs + 1] = glyphs.replaced

@@ -72,13 +72,49 @@ function Session:lay_over(rev)
   end
 end
 
+--- Rows of a group a page; more of them come when they are asked for.
+local GROUP_PAGE = 50
+--- Rows of any other level that is opened; the rest follows by itself.
+local INSIDE = 1000
+
+---@param key string
+---@return boolean
+local function is_group(key)
+  return vim.startswith(key, 'g:')
+end
+
+--- How many rows of a level to ask for at first, or anew: of a group as many as are shown.
+---@param key string
+---@return integer
+function Session:inside_count(key)
+  if not is_group(key) then
+    return INSIDE
+  end
+  local level = self.levels[key]
+  return math.min(math.max(level and #level.rows or 0, GROUP_PAGE), INSIDE)
+end
+
+--- Asks for the next page of a group; calls back with the first row of it.
+---@param key string
+---@param found fun(id: string?)
+function Session:read_more(key, found)
+  local level = self.levels[key]
+  if not level or not level.after or self.asked[key] then
+    return
+  end
+  self:ask_level(key, { after = level.after, count = GROUP_PAGE }, function(page)
+    level:extend_after(page)
+    found(page.rows[1] and page.rows[1].id)
+  end)
+end
+
 --- Asks for the inside of a row.
 ---@param id string
 function Session:load(id)
   if self.asked[id] then
     return
   end
-  self:ask_level(id, { count = 1000 }, function(page)
+  self:ask_level(id, { count = self:inside_count(id) }, function(page)
     self.levels[id] = levels.new(page)
   end)
 end
@@ -95,7 +131,7 @@ function Session:go_on_reading()
     end
   end
   for key, level in pairs(self.levels) do
-    if level.before or level.after then
+    if level.before or (level.after and not is_group(key)) then
       return self:load_more(key, level)
     end
   end
@@ -105,7 +141,7 @@ end
 ---@param level pisession.Level
 function Session:load_more(key, level)
   local count = require('pisession.config').get().page.more
-  if level.after then
+  if level.after and not is_group(key) then
     self:ask_level(key, { after = level.after, count = count }, function(page)
       level:extend_after(page)
     end)
@@ -137,7 +173,8 @@ function Session:refresh_one(key, is_shown)
     self.levels[key], self.asked[key] = nil, nil
     return
   end
-  local count = math.max(require('pisession.config').get().page.first, key == MAIN and 0 or 1000)
+  local count = key == MAIN and require('pisession.config').get().page.first
+    or self:inside_count(key)
   self:ask_level(key, { around = key == MAIN and 'here' or nil, count = count }, function(page)
     if self.levels[key] then
       self.levels[key]:replace(page)

@@ -60,13 +60,14 @@ function Session:rows()
     local top = stack[#stack]
     local row = top[1][top[2]]
     if not row then
+      shown[#shown + 1] = top[3] and top[3]:rest() or nil
       stack[#stack] = nil
     else
       top[2] = top[2] + 1
       shown[#shown + 1] = row
       local level = row.fold ~= 'none' and self:is_open(row) and self.levels[row.id]
       if level then
-        stack[#stack + 1] = { level.rows, 1 }
+        stack[#stack + 1] = { level.rows, 1, row.kind == 'group' and level or nil }
       end
     end
   end

@@ -4,7 +4,8 @@
 ---@class pisession.Row
 ---@field id string
 ---@field kind string `user`, `answer`, `work`, `step`, `bash`, `note`, `compaction`, `summarised`,
---- `branchSummary`, `alternative`, `group`, `ahead`, `here` or `meta`
+--- `branchSummary`, `alternative`, `group`, `ahead`, `here` or `meta`; made here: `more`, the rest
+--- of a group
 ---@field level string? the row it is inside; nil: the main line
 ---@field after string? the row of its level it stands behind; nil: the first
 ---@field entry string? what acting on it means
@@ -14,6 +15,7 @@
 ---@field title string
 ---@field label string?
 ---@field failed integer
+---@field out integer? of work: results in it that are out of the context
 ---@field outcome string?
 ---@field time string? ISO
 ---@field duration integer? milliseconds
