@@ -96,7 +96,6 @@ def _measure_ours(folder: Path, cache: str, name: str) -> dict[str, float]:
 
 def _list(folder: str, cache: str, limit: int) -> dict[str, float]:
     """Lists in this process, which does nothing else; in the worker of a daemon it is the same."""
-    import resource
     import time
 
     from pisessiond.app import session_places
@@ -126,6 +125,8 @@ def _list(folder: str, cache: str, limit: int) -> dict[str, float]:
 def _peak_mb() -> float:
     """The most memory this process had. What `getrusage` says begins with that of whoever forked
     it, and a whole test run is larger than what is measured here."""
+    import resource
+
     status = Path("/proc/self/status")
     if status.exists():
         peak = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
