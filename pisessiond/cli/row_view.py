@@ -240,6 +240,8 @@ class RowView:
             signs.append("!")
         if "omitted" in flags:
             signs.append(glyphs.omitted)
+        elif row.get("out"):
+            signs.append(f"{glyphs.omitted}{row['out']}")
         if "replaced" in flags:
             signs.append(glyphs.replaced)
         if row["forks"]:

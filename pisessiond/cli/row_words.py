@@ -66,6 +66,8 @@ def _states(row: Mapping[str, Any]) -> Iterator[str]:
         yield _OUTCOMES[row["outcome"]]
     if row["failed"]:
         yield f"{row['failed']} failed" if row["failed"] > 1 else "1 failed"
+    if row.get("out") and "omitted" not in row["flags"]:
+        yield f"{row['out']} out of the context"
     for flag, words in _STATES.items():
         if flag in row["flags"]:
             yield words

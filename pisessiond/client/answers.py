@@ -256,6 +256,7 @@ class Row(TypedDict):
     label: str | None
     counts: list[RowCount]
     failed: int
+    out: NotRequired[int | None]
     outcome: Literal["ok", "failed", "error", "aborted", "running"] | None
     time: str | None
     duration: int | None

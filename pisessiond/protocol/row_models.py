@@ -90,6 +90,9 @@ class Row(WireModel):
     """Tools, most used first; of work and steps."""
     failed: int
     """Failed steps in it."""
+    out: int | None = None
+    """Of work: results in it that are out of the context, or replaced in it; absent where none
+    is. Where all are, the row is flagged `omitted`."""
     outcome: Literal["ok", "failed", "error", "aborted", "running"] | None
     """How it ended; null where nothing can fail."""
     time: str | None

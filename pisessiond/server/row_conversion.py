@@ -12,7 +12,7 @@ from pisessiond.service.row_pages import RowsPage
 
 def row(given: Row) -> row_models.Row:
     """One row."""
-    return row_models.Row(
+    made = row_models.Row(
         id=given.id,
         kind=given.kind,
         level=given.level,
@@ -37,6 +37,9 @@ def row(given: Row) -> row_models.Row:
         forks=list(given.forks),
         by=given.by,
     )
+    if given.out:
+        made.out = given.out
+    return made
 
 
 def _size(given: RowSize | None) -> row_models.RowSize | None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pisessiond.core import kinds
 from pisessiond.core.projection import Entry
 from pisessiond.core.rows.building import Known, note_edit
+from pisessiond.core.rows.edits import Edited
 from pisessiond.core.rows.growing import NOTHING, Growing
 from pisessiond.core.rows.row import Filter, RowsChange
 from pisessiond.core.session import Session
@@ -33,8 +34,7 @@ class _Kept:
     """The rows of one filter, kept up."""
 
     growing: Growing
-    edited: dict[int, bool]
-    """By row edited at the leaf, whether it is left out."""
+    edited: Edited
 
 
 class RowGrowth:
@@ -68,7 +68,7 @@ class RowGrowth:
         """Tell it no more; not having told is no error."""
         self._listening.pop(subscriber, None)
 
-    def keep(self, filter_name: Filter, growing: Growing, edited: dict[int, bool]) -> None:
+    def keep(self, filter_name: Filter, growing: Growing, edited: Edited) -> None:
         """Go on from rows that were made of the session as it stands now."""
         self._kept[filter_name] = _Kept(growing, edited)
         self._grown.pop(filter_name, None)
@@ -136,7 +136,7 @@ class RowGrowth:
         return NOTHING if grown is None else grown
 
 
-def _note_edit(session: Session, edited: dict[int, bool], row: int, entry: Entry) -> None:
+def _note_edit(session: Session, edited: Edited, row: int, entry: Entry) -> None:
     """An edit counts where it is on the way to the leaf."""
     target = session.index.find(entry.get("targetId"))
     if target is not None and session.index.is_ancestor(row, session.leaf):

@@ -10,6 +10,7 @@ from pisessiond.core.index import NONE
 from pisessiond.core.lines import EntryId
 from pisessiond.core.rows.building import Builder, Known, edited_at
 from pisessiond.core.rows.cutting import Segment
+from pisessiond.core.rows.edits import Edited
 from pisessiond.core.rows.growing import Growing
 from pisessiond.core.rows.levels import HERE, Tree
 from pisessiond.core.rows.places import find_entry, path_of_level
@@ -100,8 +101,7 @@ class MadePage:
     page: RowsPage
     growing: Growing | None
     """The main line it is of; None where it is of another level, or is kept up already."""
-    edited: dict[int, bool]
-    """By row edited at the leaf, whether it is left out."""
+    edited: Edited
     forks: dict[int, tuple[str, ...]]
     """By row, the sessions forked there."""
     cut: Cut
@@ -123,7 +123,7 @@ def make_page(at: Standing, wish: RowsWish, marks: ForkMarks, *, keeps_up: bool)
         InvalidRequest: a cursor names no row of the level.
     """
     tree, session = at.tree, at.tree.session
-    edited: dict[int, bool] = {}
+    edited = Edited()
     if not session.index.has_forward_edit and tree.leaf != NONE:
         edited = edited_at(session.sizes.edits_at(tree.leaf), session.entry)
     forks = marks.by_row(session)

@@ -26,7 +26,7 @@ from pisessiond.service.row_pages import RowsPage, RowsWish, make_page
 from pisessiond.service.subscribers import OnlyListens
 from pisessiond.service.types import SessionChange
 from tests.support.row_screen import RowScreen, without_places
-from tests.support.service import ME, OTHER, Entry, House, answer, foreign, service, user
+from tests.support.service import ME, OTHER, Entry, House, answer, entry, foreign, service, user
 
 pytestmark = pytest.mark.anyio
 
@@ -434,9 +434,39 @@ async def test_entries_are_found_in_the_rows_that_show_them(house: House, seed: 
     assert found.keys() == set(line)
     page = await session.rows.page(RowsWish(count=2_000))
     held = {row.id: row for row in page.rows}
-    for entry in line:
-        row = held[found[entry]]
+    for one in line:
+        row = held[found[one]]
         ends = [index.depth[session.session.row_of(end)] for end in (row.first, row.last)]
-        assert (
-            ends[0] <= index.depth[session.session.row_of(entry)] <= ends[1] or row == page.rows[0]
-        )
+        assert ends[0] <= index.depth[session.session.row_of(one)] <= ends[1] or row == page.rows[0]
+
+
+async def test_work_says_how_many_of_its_results_are_out(house: House) -> None:
+    lines: list[Entry] = [user("Hello", "u1")]
+    for number in range(3):
+        call = {"type": "toolCall", "id": f"c{number}", "name": "bash", "arguments": {}}
+        said = {"role": "assistant", "content": [call]}
+        came: Entry = {"role": "toolResult", "toolCallId": f"c{number}", "toolName": "bash"}
+        came["content"] = [{"type": "text", "text": "long"}]
+        parent = lines[-1]["id"]
+        lines.append(entry("message", f"a{number}", parent, message=said))
+        lines.append(entry("message", f"r{number}", f"a{number}", message=came))
+    session = await house.opened(*lines, answer("Done", "a9", "r2"))
+    await session.sized()
+    screen = RowScreen(session, "default")
+    await screen.open()
+
+    async def work_after(target: str, replacement: Any) -> tuple[Any, bool]:
+        await session.edit_context(target, replacement, origin=ME)
+        await screen.settle()
+        (row,) = (row for row in screen.mirror.rows() if row["kind"] == "work")
+        return row.get("out"), "omitted" in row["flags"]
+
+    short = {"content": [{"type": "text", "text": "out"}]}
+    assert await work_after("r1", short) == (1, False)
+    assert await work_after("u1", None) == (1, False)
+    assert await work_after("r0", None) == (2, False)
+    assert await work_after("r2", short) == (3, True)
+    assert await work_after("r1", "restore") == (2, False)
+    page = await session.rows.page(RowsWish())
+    (work,) = (row for row in page.rows if row.kind == "work")
+    assert (work.out, "omitted" in work.flags) == (2, False)

@@ -14,6 +14,7 @@ from pisessiond.core.lines import EntryId
 from pisessiond.core.preview import clean_line
 from pisessiond.core.projection import Entry
 from pisessiond.core.rows.cutting import Segment, has_row
+from pisessiond.core.rows.edits import Edited
 from pisessiond.core.rows.levels import Tree
 from pisessiond.core.rows.row import TITLE, Fold, Grade, Outcome, Row, RowSize, Source
 from pisessiond.core.rows.shapes import ABORTED, ERROR, FAILED
@@ -43,8 +44,7 @@ class Known:
     """The context window in tokens; None when unknown."""
     grade: Callable[[float | None], Grade] = lambda _percent: "ok"
     """How full a percentage of the window is."""
-    edited: Mapping[int, bool] = field(default_factory=dict)
-    """By row edited at the leaf, whether it is left out of the context (else replaced)."""
+    edited: Edited = field(default_factory=Edited)
 
 
 @dataclass(slots=True)
@@ -85,6 +85,7 @@ class Builder:
             label=self._label(segment),
             counts=segment.tools,
             failed=segment.failed,
+            out=self._out(segment),
             outcome=self._outcome(segment),
             time=times if isinstance(times, str) and not is_here else None,
             duration=self._duration(segment),
@@ -197,7 +198,7 @@ class Builder:
         return f" → ~{format_tokens(session.size_at(compaction).estimated)}"
 
     def _work_title(self, segment: Segment) -> str:
-        steps = sum(count for _, count in segment.tools)
+        steps = _calls(segment)
         steps += 1 if segment.is_pending else 0
         if segment.is_pending:
             calls = calls_of(self.bodies[self._caller(segment.last)])
@@ -277,6 +278,8 @@ class Builder:
         edited = self.known.edited.get(segment.act) if segment.kind not in _OPENED else None
         if edited is not None:
             flags.append("omitted" if edited else "replaced")
+        elif segment.kind == "work" and 0 < _calls(segment) <= self._out(segment):
+            flags.append("omitted")
         if self.known.is_unsaved:
             flags.append("unsaved")
         if session.flawed and self._is_flawed(segment):
@@ -284,6 +287,14 @@ class Builder:
         if segment.last != NONE and self.known.by(segment.last) == "external":
             flags.append("external")
         return tuple(flags)
+
+    def _out(self, segment: Segment) -> int:
+        """How many results of work are out of the context, or replaced in it."""
+        if segment.kind != "work":
+            return 0
+        kind = self.tree.session.index.kind
+        edited = self.known.edited.between(segment.first, segment.last)
+        return sum(kind[row] == kinds.TOOL_RESULT and self._holds(segment, row) for row in edited)
 
     def _forks(self, segment: Segment) -> tuple[str, ...]:
         if segment.kind in _HOLDS_OTHERS:
@@ -321,6 +332,10 @@ class Builder:
         return index.is_ancestor(segment.first, row) and index.is_ancestor(row, segment.last)
 
 
+def _calls(segment: Segment) -> int:
+    return sum(count for _, count in segment.tools)
+
+
 def row_size(session: Session, row: int, known: Known) -> RowSize | None:
     """The context size if one stood at an entry; None while the session is not sized."""
     if not session.sizes.is_complete:
@@ -331,9 +346,7 @@ def row_size(session: Session, row: int, known: Known) -> RowSize | None:
     return RowSize(size.tokens, source, percent, known.grade(percent))
 
 
-def edited_at(
-    session_edits: Mapping[int, int], entry_of: Callable[[int], Entry]
-) -> dict[int, bool]:
+def edited_at(session_edits: Mapping[int, int], entry_of: Callable[[int], Entry]) -> Edited:
     """By row edited, whether the edit leaves it out; reads the edits and what they are of.
 
     An entry that was put back stands in the context as if it had never been edited, and is not
@@ -343,21 +356,19 @@ def edited_at(
         session_edits: by target, the edit that counts (`Sizes.edits_at`).
         entry_of: gives a row's body.
     """
-    edited: dict[int, bool] = {}
+    edited = Edited()
     for target, edit in session_edits.items():
         note_edit(edited, target, entry_of(edit), entry_of)
     return edited
 
 
-def note_edit(
-    edited: dict[int, bool], target: int, edit: Entry, entry_of: Callable[[int], Entry]
-) -> None:
+def note_edit(edited: Edited, target: int, edit: Entry, entry_of: Callable[[int], Entry]) -> None:
     """Brings what `edited_at` tells up to date with a newer edit of a row."""
     replacement = edit.get("replacement")
     if replacement is not None and _is_original(replacement, entry_of(target)):
         edited.pop(target, None)
     else:
-        edited[target] = replacement is None
+        edited.note(target, is_out=replacement is None)
 
 
 def _is_original(replacement: Any, entry: Entry) -> bool:

@@ -248,6 +248,9 @@ class Growing:
             # Alternatives stand in the order of their labels.
             self.is_stale = self.is_stale or level is None
         else:
+            if kind == "context_edit" and path and path[-1].startswith("w:"):
+                # Its work says how many are out, and stands one level up.
+                path.pop()
             level = path[-1] if path else None
         return RowsChange(stale=(level,))
 

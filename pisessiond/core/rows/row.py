@@ -67,6 +67,7 @@ class Row:
     label: str | None = None
     counts: tuple[tuple[str, int], ...] = ()
     failed: int = 0
+    out: int = 0
     outcome: Outcome | None = None
     time: str | None = None
     duration: int | None = None

@@ -471,6 +471,8 @@ export interface Row {
   counts: RowCount[];
   /** Failed steps in it. */
   failed: number;
+  /** Of work: results in it that are out of the context, or replaced in it; absent where none is. Where all are, the row is flagged `omitted`. */
+  out?: number | null;
   /** How it ended; null where nothing can fail. */
   outcome: "ok" | "failed" | "error" | "aborted" | "running" | null;
   /** ISO 8601 of its last entry; null where there is none that can be read. */

@@ -136,6 +136,9 @@ function* stateWords(row: Row, options: PaintOptions): Generator<string> {
   if (row.failed > 0) {
     yield `${row.failed} failed`;
   }
+  if (row.out !== undefined && !row.flags.includes('omitted')) {
+    yield `${row.out} out of context`;
+  }
   for (const [flag, words] of STATES) {
     if (row.flags.includes(flag)) {
       yield words;

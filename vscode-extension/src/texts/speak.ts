@@ -72,6 +72,9 @@ function* states(row: Row): Generator<string> {
   if (row.failed > 0) {
     yield `${row.failed} failed`;
   }
+  if (row.out !== undefined && !row.flags.includes('omitted')) {
+    yield `${row.out} out of the context`;
+  }
   for (const [flag, words] of STATES) {
     if (row.flags.includes(flag)) {
       yield words;

@@ -34,6 +34,9 @@ local function states_of(row)
   if row.failed > 0 then
     states[#states + 1] = row.failed .. ' failed'
   end
+  if row.out and not vim.tbl_contains(row.flags, 'omitted') then
+    states[#states + 1] = row.out .. ' out of the context'
+  end
   if row.by then
     states[#states + 1] = 'by ' .. text.clean(row.by)
   end

@@ -108,6 +108,9 @@ function M.speak(row, is_open)
   if row.failed > 0 then
     say(row.failed .. ' failed')
   end
+  if row.out and not vim.tbl_contains(row.flags, 'omitted') then
+    say(row.out .. ' out of the context')
+  end
   for _, state in ipairs(STATES) do
     if vim.tbl_contains(row.flags, state[1]) then
       say(state[2])
