@@ -351,3 +351,22 @@ def test_a_group_opens_in_pages_of_50(home: Home, cwd: Path, start: Opens, key: 
     goes(editor, key, "try 20.")
     goes(editor, "G?try<CR>", "try 0.")
     assert all("more" not in row for row in editor.rows)
+
+
+def test_closed_work_says_how_many_of_its_results_are_out(editor: Editor) -> None:
+    editor.goes_to("2 steps")
+    editor.keys("<Tab>")
+    editor.sees("edit src/clock.py")
+    editor.goes_to("edit src/clock.py")
+    editor.keys("x")
+    editor.sees("edit src/clock.py", "±")
+    editor.sees("2 steps", " x1 ")
+    editor.keys("zc")
+    editor.loses("edit src/clock.py")
+    editor.keys("K")
+    editor.sees("On the active branch, 1 out of the context")
+    editor.keys("q")
+    goes(editor, "gl", "you are here")
+    editor.goes_to("2 steps")
+    editor.keys("x")
+    editor.sees("2 steps", " x ")
