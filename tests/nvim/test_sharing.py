@@ -289,3 +289,45 @@ def test_rows_stay_while_there_is_no_daemon_and_acts_refuse(
     editor.keys("<C-l>")
     editor.until(lambda: "42% measured" in editor.header)
     assert editor.rows == before
+
+
+def test_an_open_list_of_sessions_goes_along(
+    home: Home, cwd: Path, start: Opens, other: Others
+) -> None:
+    shown = login_fix(cwd).write(home.agent)
+    older = short_talk(cwd, "older")
+    older.header["timestamp"] = "2026-01-01T00:00:00.000Z"
+    path = older.write(home.agent)
+    editor = start(setup={"width": 70}, columns=150, lines=40).opens()
+    editor.types("-", "Sessions, this folder")
+    editor.sees("○ Explain the parser")
+    editor.keys("/Explain<CR>")
+    other(path).rename("parsing")
+    editor.sees("○ parsing")
+    third = short_talk(cwd, "third")
+    third.header["timestamp"] = "2026-01-02T00:00:00.000Z"
+    third.add("session_info", name="another")
+    third.write(home.agent)
+    editor.sees("○ another")
+    # What comes takes no row away from under the cursor.
+    editor.keys("<CR>")
+    editor.sees("parsing", "24k of 200k")
+    editor.types("-", "Sessions, this folder")
+    shown.unlink()
+    editor.loses("login-fix")
+
+
+def test_the_row_another_program_wrote_last_is_marked(home: Home, cwd: Path, start: Opens) -> None:
+    talk = short_talk(cwd)
+    path = talk.write(home.agent)
+    editor = start(setup={"width": 70}, columns=150, lines=40).opens()
+    editor.sees("Mended")
+    for words in ("went on outside", "and once more"):
+        talk.user(words)
+        with path.open("ab") as file:
+            file.write(spell(talk.entries[-1]))
+        editor.sees(words, "‹pi›")
+        assert editor.screen().count("‹pi›") == 1
+    editor.command("Pisession append mine")
+    editor.sees("» mine")
+    assert "‹pi›" in editor.sees("and once more")

@@ -18,10 +18,36 @@ end
 --- Adds to the class what draws.
 ---@param Sidebar pisession.Sidebar
 return function(Sidebar)
+  --- The row that another program wrote last, as long as that was a short while ago.
+  ---@param rows pisession.Row[]
+  ---@return string?
+  function Sidebar:outside_row(rows)
+    local left = header.outside_left(self.session)
+    if not left then
+      return nil
+    end
+    local found, newest
+    for _, row in ipairs(rows) do
+      local time = row.by == 'external' and text.epoch(row.time)
+      if time and (not newest or time >= newest) then
+        found, newest = row.id, time
+      end
+    end
+    if found and not self.forgets_outside then
+      self.forgets_outside = true
+      vim.defer_fn(function()
+        self.forgets_outside = false
+        self:redraw_soon()
+      end, (left + 1) * 1000)
+    end
+    return found
+  end
+
+  ---@param rows pisession.Row[]
   ---@param signs pisession.Glyphs
   ---@param width integer
   ---@return pisession.PaintOptions
-  function Sidebar:paint_options(signs, width)
+  function Sidebar:paint_options(rows, signs, width)
     return {
       width = width,
       glyphs = signs,
@@ -29,6 +55,7 @@ return function(Sidebar)
       size = self.size,
       new = self.session.new,
       marked = self.marked,
+      outside = self:outside_row(rows),
       doing = self.session.operation and header.operation(self.session.operation),
       is_open = function(id)
         return self:is_open_id(id)
@@ -49,7 +76,7 @@ return function(Sidebar)
       self.view:say(text.wrap(states.sentences(self), width))
     else
       local anchor = windows.anchor(self.window, self.view)
-      self.view:show(rows, self:paint_options(signs, width))
+      self.view:show(rows, self:paint_options(rows, signs, width))
       windows.restore(self.window, self.view, anchor)
       self:look_at_leaf_once()
       require('pisession.follow').seen(self)

@@ -108,6 +108,14 @@ local function watch(cwd)
   rpc.request('session/list', { cwd = cwd, limit = 1, watch = true }, function() end)
 end
 
+--- The same for a sidebar that goes along to newer sessions.
+---@param sidebar pisession.Sidebar
+function M.watch(sidebar)
+  if sidebar.follows and not sidebar.is_gone then
+    watch(vim.fn.getcwd())
+  end
+end
+
 --- Goes along when a newer session appears in the folder.
 ---@param sidebar pisession.Sidebar
 function M.attach(sidebar)

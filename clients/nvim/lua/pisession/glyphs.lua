@@ -17,6 +17,7 @@ local M = {}
 ---@field omitted string
 ---@field replaced string
 ---@field forks string
+---@field outside string the row another program wrote last
 ---@field bar string[] empty and full cell
 ---@field due string where automatic compaction starts
 ---@field roles table<string, string>
@@ -38,6 +39,7 @@ M.unicode = {
   omitted = 'x',
   replaced = '±',
   forks = '⑂',
+  outside = '‹pi›',
   bar = { '▱', '▰' },
   due = '│',
   roles = {
@@ -71,6 +73,7 @@ M.ascii = {
   omitted = 'x',
   replaced = '*',
   forks = 'Y',
+  outside = '<pi>',
   bar = { '.', '#' },
   due = '|',
   roles = {

@@ -153,14 +153,25 @@ local FILTERS = {
   ['all'] = 'all',
 }
 
+--- Seconds in which another program that wrote counts as going on.
+local LIVE = 900
+
+--- For how many seconds another program will count as going on; nil where none does.
+---@param session pisession.Session
+---@return integer?
+function M.outside_left(session)
+  local seen = text.epoch(session.info.lastExternal)
+  local left = seen and LIVE - (os.time() - seen)
+  return left and left > 0 and left or nil
+end
+
 local function company(session)
   local others = {}
   local count = session.info.clients and #session.info.clients or 1
   if count > 1 then
     others[1] = count .. ' windows'
   end
-  local seen = text.epoch(session.info.lastExternal)
-  if seen and os.time() - seen < 900 then
+  if M.outside_left(session) then
     others[#others + 1] = 'pi'
   end
   return table.concat(others, ', ')

@@ -15,8 +15,10 @@ local MIN_TITLE = 12
 ---@class pisession.Listed
 ---@field session string
 ---@field path string?
+---@field cwd string
 ---@field depth integer
 ---@field name string?
+---@field parentSession string?
 
 ---@class pisession.ListLine
 ---@field one pisession.Listed
@@ -171,6 +173,46 @@ function M.line(shown, width)
   return left .. text.fill(text.cut(title_of(shown.one), room, '…'), room) .. ' ' .. right
 end
 
+---@param one pisession.Listed
+---@param other pisession.Listed
+---@return boolean
+local function is_same(one, other)
+  return one.session == other.session or (one.path ~= nil and one.path == other.path)
+end
+
+---@param listed pisession.Listed[]
+---@param one pisession.Listed
+---@return integer?
+local function position(listed, one)
+  for at, other in ipairs(listed) do
+    if is_same(one, other) then
+      return at
+    end
+  end
+end
+
+--- Where a new session goes: a fork under what it was forked from, any other on top.
+---@param listed pisession.Listed[]
+---@param one pisession.Listed
+---@return integer
+local function place_for(listed, one)
+  for at, other in ipairs(listed) do
+    if one.depth > 0 and other.path ~= nil and other.path == one.parentSession then
+      return at + 1
+    end
+  end
+  return 1
+end
+
+--- Asks to be told of the sessions of all folders: which of them are listed is known here, and the
+--- newest question counts for all who listen.
+local function watch()
+  rpc.request('session/list', { limit = 1, watch = true }, function() end)
+end
+
+--- How many lists were asked for: who closes one that another follows leaves the watch to that.
+local lists = 0
+
 ---@class pisession.ListView
 ---@field sidebar pisession.Sidebar
 ---@field listed pisession.Listed[]
@@ -210,10 +252,68 @@ function ListView:at_cursor()
   return self.shown[vim.api.nvim_win_get_cursor(self.window)[1]]
 end
 
+--- Draws the list; the cursor stays on its session.
 function ListView:draw()
+  local at = self:at_cursor()
+  local lines = self:lines()
+  if vim.deep_equal(lines, vim.api.nvim_buf_get_lines(self.buffer, 0, -1, false)) then
+    return
+  end
   vim.bo[self.buffer].modifiable = true
-  vim.api.nvim_buf_set_lines(self.buffer, 0, -1, false, self:lines())
+  vim.api.nvim_buf_set_lines(self.buffer, 0, -1, false, lines)
   vim.bo[self.buffer].modifiable = false
+  for line, shown in ipairs(self.shown) do
+    if at and is_same(shown.one, at.one) then
+      vim.api.nvim_win_set_cursor(self.window, { line, 0 })
+    end
+  end
+end
+
+--- Takes up what the daemon tells of sessions. Those listed keep their places, so that none moves
+--- away under the cursor.
+---@param told { sessions: pisession.Listed[], gone: string[] }
+function ListView:hear(told)
+  for at = #self.listed, 1, -1 do
+    local one = self.listed[at]
+    if vim.tbl_contains(told.gone, one.path) or vim.tbl_contains(told.gone, one.session) then
+      table.remove(self.listed, at)
+    end
+  end
+  for _, one in ipairs(told.sessions) do
+    local at = position(self.listed, one)
+    if at then
+      self.listed[at] = one
+    elseif not self.cwd or one.cwd == self.cwd then
+      table.insert(self.listed, place_for(self.listed, one), one)
+    end
+  end
+  self:draw()
+end
+
+--- Hears of sessions until the window is closed.
+function ListView:listen()
+  local listener = {}
+  function listener.state()
+    -- A new connection was not asked to tell, and something may have happened meanwhile.
+    if rpc.connection.state == 'ready' then
+      watch()
+      M.ask(self.sidebar, self.cwd, nil, function(answer)
+        if vim.api.nvim_win_is_valid(self.window) then
+          self.listed, self.cursor = answer.sessions, answer.cursor
+          self:draw()
+        end
+      end)
+    end
+  end
+  function listener.notification(method, params)
+    if not vim.api.nvim_win_is_valid(self.window) then
+      rpc.unlisten(listener)
+    elseif method == 'sessions/didChange' then
+      self:hear(params)
+    end
+  end
+  rpc.listen(listener)
+  return listener
 end
 
 function ListView:open_one()
@@ -255,7 +355,11 @@ function ListView:more()
   end
   M.ask(self.sidebar, self.cwd, self.cursor, function(answer)
     if vim.api.nvim_buf_is_valid(self.buffer) then
-      vim.list_extend(self.listed, answer.sessions)
+      for _, one in ipairs(answer.sessions) do
+        if not position(self.listed, one) then
+          self.listed[#self.listed + 1] = one
+        end
+      end
       self.cursor = answer.cursor
       self:draw()
     end
@@ -273,9 +377,17 @@ function ListView:show(answer)
       self[name](self)
     end
   end
+  local listener
+  local mine = lists
   self.window, self.buffer = require('pisession.float').open(self:lines(), {
     title = self.cwd and 'Sessions, this folder' or 'Sessions, all folders',
     width = self.width,
+    on_close = function()
+      rpc.unlisten(listener)
+      if lists == mine then
+        require('pisession.follow').watch(self.sidebar)
+      end
+    end,
     stay = {
       ['<CR>'] = method('open_one'),
       ['<Tab>'] = method('toggle_forks'),
@@ -294,6 +406,7 @@ function ListView:show(answer)
       end,
     },
   })
+  listener = self:listen()
   return self
 end
 
@@ -314,6 +427,8 @@ end
 ---@param sidebar pisession.Sidebar
 ---@param cwd string? nil: of all folders
 function M.list(sidebar, cwd)
+  lists = lists + 1
+  watch()
   M.ask(sidebar, cwd, nil, function(answer)
     if sidebar:is_visible() then
       setmetatable({ sidebar = sidebar, cwd = cwd, folds = {} }, ListView):show(answer)
