@@ -123,6 +123,16 @@ const STATES: [Row['flags'][number], string][] = [
   ['replaced', 'replaced'],
 ];
 
+/** What went wrong inside, and what of it is out of the context. */
+function* countWords(row: Row): Generator<string> {
+  if (row.failed > 0) {
+    yield `${row.failed} failed`;
+  }
+  if (row.out !== undefined && !row.flags.includes('omitted')) {
+    yield `${row.out} out of context`;
+  }
+}
+
 function* stateWords(row: Row, options: PaintOptions): Generator<string> {
   if (options.cut !== undefined && String(row.first) === options.cut && row.kind !== 'here') {
     yield 'the cut is above';
@@ -133,12 +143,7 @@ function* stateWords(row: Row, options: PaintOptions): Generator<string> {
   if (row.outcome === 'running') {
     yield 'running';
   }
-  if (row.failed > 0) {
-    yield `${row.failed} failed`;
-  }
-  if (row.out !== undefined && !row.flags.includes('omitted')) {
-    yield `${row.out} out of context`;
-  }
+  yield* countWords(row);
   for (const [flag, words] of STATES) {
     if (row.flags.includes(flag)) {
       yield words;
