@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import threading
 from collections.abc import Callable, Iterator
@@ -9,7 +10,6 @@ from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 import anyio
-import anyio.from_thread
 import anyio.to_thread
 
 from pisessiond.service.errors import (
@@ -63,6 +63,7 @@ class Questions:
     async def ask(self, work: Callable[[], T]) -> T:
         """What `work` gives, once a worker is free for it."""
         await self._free.acquire()
+        loop = asyncio.get_running_loop()
         lock = threading.Lock()
         running, left = threading.Event(), threading.Event()
 
@@ -78,9 +79,11 @@ class Questions:
                     running.clear()
                     give_back = left.is_set()
                 if give_back:
-                    # The loop may have ended meanwhile; then nobody waits.
+                    # The loop may have ended meanwhile; then nobody waits for a worker. Nor does
+                    # the worker for the loop: one that is ending takes calls and carries out none,
+                    # and the process could not end before its threads.
                     with suppress(RuntimeError):
-                        anyio.from_thread.run_sync(self._free.release)
+                        loop.call_soon_threadsafe(self._free.release)
 
         try:
             return await in_worker(guarded, abandon=True)
