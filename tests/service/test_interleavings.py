@@ -98,9 +98,13 @@ class InterleavingMachine(RuleBasedStateMachine):
     @initialize(turns=st.integers(1, 4))
     def start(self, turns: int) -> None:
         self.session: OpenSession = self.loop.run(self.house.create())
-        self.listener = Listener(self.session)
+        self.listener = self.loop.run(self.hear())
         for _ in range(turns):
             self.append_a_turn(None)
+
+    async def hear(self) -> Listener:
+        # On the loop, as all who listen do: a size may become known at any moment.
+        return Listener(self.session)
 
     def teardown(self) -> None:
         self.loop.close()

@@ -76,7 +76,11 @@ class SessionMachine(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
     def listen(self) -> None:
-        self.listener = Listener(self.session)
+        async def hear() -> Listener:
+            # On the loop, as all who listen do: a size may become known at any moment.
+            return Listener(self.session)
+
+        self.listener = self.loop.run(hear())
 
     def run(self, act: Any) -> Any:
         """Run an act; the clock goes on, so that times tell the order."""
@@ -370,9 +374,15 @@ class SessionMachine(RuleBasedStateMachine):
         size = await session.context_size()
         if self.listener.steps and self.listener.steps[-1].changes:
             told = self.listener.steps[-1].context_size
-            if told is not None and (told.largest is None or told.model is None):
+            if told is not None and None in (told.largest, told.model, told.thinking_level):
                 # What was not at hand when it was told is told soon.
-                told = replace(told, parts=size.parts, largest=size.largest, model=size.model)
+                told = replace(
+                    told,
+                    parts=size.parts,
+                    largest=size.largest,
+                    model=size.model,
+                    thinking_level=size.thinking_level,
+                )
             assert told is None or told == size
         places = [self.leaf, *(e["id"] for e in self.entries[:: max(1, len(self.entries) // 5)])]
         sizes = await session.context_sizes([place for place in places if place is not None])
