@@ -35,7 +35,6 @@ check-only:
 
 .PHONY: vsix
 vsix: ## pack the VS Code extension into vscode-extension/dist
-	@tools/setup.sh run
 	@vscode-extension/scripts/vsix.sh
 
 bench: ## measure us and pi on large files

@@ -13,13 +13,14 @@ from pisessiond.core.composition import Composition
 from pisessiond.core.index import NONE
 from pisessiond.core.measuring import measure
 from pisessiond.core.models_named import Named, find_model
+from pisessiond.core.rows.row import Grade
 from pisessiond.core.session import Session
 from pisessiond.core.thinking_levels import find_level
 from pisessiond.core.tokens import Part
 from pisessiond.models.base import ModelName
 from pisessiond.service.settings import FolderSettings
 from pisessiond.service.titles import read_titles
-from pisessiond.service.types import ContextSize, Grade, Largest
+from pisessiond.service.types import ContextSize, Largest
 
 _LOOK_BACK = 64
 """Entries looked at in one go while the newest measured answer is searched for."""

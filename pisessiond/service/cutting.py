@@ -7,7 +7,7 @@ a compaction or a context edit, the leaf was moved away, or what was summarised 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -24,7 +24,8 @@ from pisessiond.core.sizes import select_rows
 from pisessiond.core.system_state import SystemState, replay
 from pisessiond.core.tokens import estimate_tokens
 from pisessiond.models.base import ModelName
-from pisessiond.service.errors import FileChanged, LeafMoved, OperationCancelled, ServiceError
+from pisessiond.service.errors import LeafMoved, OperationCancelled, ServiceError
+from pisessiond.service.looking import look_from
 from pisessiond.service.previewing import CompactionPlan, plan_compaction
 from pisessiond.service.session_acts import BaseLeaf, SessionActs
 from pisessiond.service.session_queue import Plan
@@ -80,25 +81,18 @@ async def cut(held: SessionActs, base_leaf: BaseLeaf = UNSET) -> Cut:
         LeafMoved: the leaf is not `base_leaf`.
     """
     settings = await sound_settings(held)
-    for _ in range(3):
-        session = await held.sized()
+
+    def begin(session: Session) -> Callable[[Session], Cut]:
         held.check_leaf(base_leaf)
-        row, epoch = session.leaf, held.epoch
-        found = await held.ask(
-            partial(_cut_at, wanted=session, row=row, settings=settings, epoch=epoch)
-        )
-        if found is not None:
-            found.size_with(None)
-            return found
-    raise FileChanged("it is rewritten again and again")
+        return partial(_cut_at, row=session.leaf, settings=settings, epoch=held.epoch)
+
+    _, made = await look_from(held, begin)
+    made.size_with(None)
+    return made
 
 
-def _cut_at(
-    session: Session, *, wanted: Session, row: int, settings: FolderSettings, epoch: str
-) -> Cut | None:
-    """The cut at a row; None where the session was read anew, and has other rows."""
-    if session is not wanted:
-        return None
+def _cut_at(session: Session, *, row: int, settings: FolderSettings, epoch: str) -> Cut:
+    """The cut at a row."""
     leaf = session.id_of(row)
     if leaf is None:
         raise NothingToCompact("the session stands before its first entry.")

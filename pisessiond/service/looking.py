@@ -21,7 +21,18 @@ _TRIES = 3
 async def look(held: HeldSession, question: Callable[[Session], T]) -> tuple[Session, T]:
     """What a worker finds in the session, and the session it was found in.
 
-    Its rows mean nothing in another one, so that the question is asked anew when the session was
+    Raises:
+        FileChanged: it is rewritten again and again.
+    """
+    return await look_from(held, lambda _: question)
+
+
+async def look_from(
+    held: HeldSession, begin: Callable[[Session], Callable[[Session], T]]
+) -> tuple[Session, T]:
+    """The same, with a question that is put on the event loop, for the session as it stands then.
+
+    Its rows mean nothing in another one, so that the question is put anew when the session was
     read again meanwhile.
 
     Raises:
@@ -29,7 +40,7 @@ async def look(held: HeldSession, question: Callable[[Session], T]) -> tuple[Ses
     """
     for _ in range(_TRIES):
         session = await held.sized()
-        found = await held.ask(_within(session, question))
+        found = await held.ask(_within(session, begin(session)))
         if found is not None:
             return session, found[0]
     raise FileChanged("it is rewritten again and again")

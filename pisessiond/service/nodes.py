@@ -77,9 +77,6 @@ def _flags(session: Session, row: int) -> tuple[str, ...]:
     return tuple(flags)
 
 
-FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
-"""pi's five filters of the tree, by the names it gives them."""
-
 _NO_DEFAULT = frozenset(
     {
         kinds.LABEL,

@@ -10,10 +10,11 @@ from pisessiond.core import kinds
 from pisessiond.core.index import NONE
 from pisessiond.core.lines import EntryId
 from pisessiond.core.projection import Entry, Message, entry_messages
+from pisessiond.core.rows.row import FILTERS
 from pisessiond.core.session import Session
 from pisessiond.core.totals import Tally, Totals, tally
 from pisessiond.service.errors import InvalidRequest
-from pisessiond.service.nodes import FILTERS, count_shown, is_shown, make_node
+from pisessiond.service.nodes import count_shown, is_shown, make_node
 from pisessiond.service.types import Node
 from pisessiond.service.views import (
     ContextPage,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pisessiond.core.problems import Problem
-from pisessiond.core.rows.row import Filter, RowsChange
+from pisessiond.core.rows.row import Filter, Grade, RowsChange
 from pisessiond.core.tokens import Part
 
 EntryId = str | int | float
@@ -82,10 +82,6 @@ class Node:
     """Any of: active, leaf, branchPoint, orphan, problem, unsaved, external."""
     visible_parent: EntryId | None = None
     """The nearest ancestor that the filter shows; in answers to `tree` only."""
-
-
-Grade = Literal["ok", "warn", "high"]
-"""How full the window is, by the thresholds of the settings."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,15 @@ from typing import Any, Final
 
 import anyio
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     rule,
-    run_state_machine_as_test,
 )
 
 from tests.support.loop import Loop
+from tests.support.machines import run_machine
 from tests.support.peers import Follower, Json, Peer, Refused, fresh_state
 from tests.support.real_daemon import RealDaemon, real_daemon
 from tests.support.service import Entry, answer, entry, label, spell, user
@@ -280,15 +279,7 @@ def daemon() -> Iterator[RealDaemon]:
 
 
 def run(examples: int, steps: int) -> None:
-    run_state_machine_as_test(
-        SharingMachine,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_machine(SharingMachine, examples, steps)
 
 
 def test_all_clients_converge() -> None:

@@ -16,7 +16,6 @@ from typing import Any
 import anyio
 import anyio.abc
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -24,7 +23,6 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 
 from pisessiond.core.errors import CannotShrink, NothingToCompact
@@ -34,6 +32,7 @@ from pisessiond.service.previews import DraftSummary
 from pisessiond.service.types import Compacted, Navigated
 from pisessiond.summarizers.base import SummaryFailed
 from tests.support.loop import Loop
+from tests.support.machines import run_machine
 from tests.support.naive import naive_branch, naive_messages, naive_size
 from tests.support.service import (
     ME,
@@ -379,15 +378,7 @@ class InterleavingMachine(RuleBasedStateMachine):
 
 
 def run(examples: int, steps: int) -> None:
-    run_state_machine_as_test(
-        InterleavingMachine,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_machine(InterleavingMachine, examples, steps)
 
 
 def test_operations_among_everything_else() -> None:

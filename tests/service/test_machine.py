@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -20,7 +19,6 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 
 from pisessiond.core.compaction import CompactionSettings, prepare_compaction
@@ -28,6 +26,7 @@ from pisessiond.core.errors import NothingToCompact
 from pisessiond.core.projection import project
 from pisessiond.service.open_session import OpenSession
 from tests.support.loop import Loop
+from tests.support.machines import run_machine
 from tests.support.naive import naive_branch, naive_messages, naive_selection, naive_size
 from tests.support.service import ME, Entry, House, Listener, foreign, in_file, service
 
@@ -399,15 +398,7 @@ class SessionMachine(RuleBasedStateMachine):
 
 
 def run(examples: int, steps: int) -> None:
-    run_state_machine_as_test(
-        SessionMachine,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_machine(SessionMachine, examples, steps)
 
 
 def test_a_session_does_what_a_list_does() -> None:

@@ -31,9 +31,11 @@ FILTERS: Final[tuple[Filter, ...]] = (
     "labeled-only",
     "all",
 )
+"""pi's five filters of the tree, by the names it gives them."""
 Outcome: TypeAlias = Literal["ok", "failed", "error", "aborted", "running"]
 Source: TypeAlias = Literal["measured", "estimated"]
 Grade: TypeAlias = Literal["ok", "warn", "high"]
+"""How full the window is, by the thresholds of the settings."""
 Fold: TypeAlias = Literal["none", "closed", "open"]
 
 TITLE: Final = 200

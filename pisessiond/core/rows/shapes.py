@@ -7,7 +7,6 @@ asked for, and then goes on with each entry that is appended.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -180,8 +179,3 @@ def shape_of(kind: int, entry: Entry) -> tuple[int, str]:
     text = content_text(content, "") if isinstance(content, list) else ""
     shape = (TEXT if text.strip() else 0) | (CALLS if calls_of(entry) else 0)
     return shape | _stop_shape(message.get("stopReason")), ""
-
-
-def all_told(shapes: Sequence[int], session: Session) -> bool:
-    """Whether every row of the session has its shape."""
-    return len(shapes) >= len(session.index)
