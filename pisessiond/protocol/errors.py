@@ -32,6 +32,10 @@ ErrorKind = Literal[
     "SummaryFailed",
     "BadSetting",
     "NoSummarizer",
+    "AmbiguousOwner",
+    "Unsupported",
+    "SessionChanged",
+    "PiUnknown",
     "ReadOnly",
     "Unreadable",
     "Degraded",
@@ -97,6 +101,14 @@ ERRORS: Final[dict[ErrorKind, ErrorRow]] = {
     "WrongAgentDir": ErrorRow(1023, "This daemon serves another agent folder.", ("address",)),
     "BadSetting": ErrorRow(
         1024, "A settings file holds a value that means nothing.", ("file", "key")
+    ),
+    "AmbiguousOwner": ErrorRow(
+        1025, "Several running pi have the session open; name one in `target`.", ("choices",)
+    ),
+    "Unsupported": ErrorRow(1026, "The running pi cannot do this from outside.", ("needs",)),
+    "SessionChanged": ErrorRow(1027, "That pi has another session open by now.", ("session",)),
+    "PiUnknown": ErrorRow(
+        1028, "The running pi gave no answer; it may have done it, look before trying again."
     ),
 }
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, RootModel, StrictInt, StrictStr
 
+from pisessiond.protocol.pi_models import PiProcess
 from pisessiond.protocol.wire import JsonObject, ReadParams, WireModel
 
 
@@ -53,6 +54,8 @@ class ClientOptions(WireModel):
     """Needed on TCP only."""
     requests: list[StrictStr] = Field(default_factory=list)
     """Requests of the daemon that this client answers; unknown names mean nothing."""
+    pi: PiProcess | None = None
+    """The client is the bridge inside a running pi."""
 
 
 class InitializationOptions(WireModel):
