@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 .venv/bin/python -m uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
     --generate-hashes --no-emit-index-url --no-header --no-annotate --only-binary :all: \
     --output-file requirements.lock --quiet "$@"
-for folder in tests/pi tests/nvim; do
+for folder in tests/pi tests/nvim tests/vscode; do
     (cd "$folder" && npm install --package-lock-only --ignore-scripts --no-audit --no-fund --loglevel=error)
 done
 echo "locks remade; look at git diff"

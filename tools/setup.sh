@@ -5,7 +5,8 @@
 #   tools/setup.sh tests   that, the real pi the tests compare with (tests/pi/node_modules), a
 #                          browser that looks at exported pages, and what the Neovim plugin is
 #                          checked and drawn with (Neovim itself is in .venv), and the VS Code
-#                          extension is built and checked with
+#                          extension is built and checked with, and the real VS Code it is
+#                          tried in (tests/vscode/node_modules, 590 MB)
 #
 # Each part leaves a stamp named by the lock it was made from, so a changed lock remakes it.
 set -euo pipefail
@@ -98,9 +99,16 @@ if [ ! -e "$stamp" ]; then
     touch "$stamp"
 fi
 
-# Packages of npm, as a lock names them, into the folder of that lock.
+npm_ci() {
+    local folder="$1"
+    shift
+    (cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error "$@" >/dev/null)
+}
+
+# Packages of npm, as a lock names them, into the folder of that lock; then those of a package
+# that brings a lock of its own, if there is one.
 install_npm() {
-    local folder="$1" what="$2" stamp
+    local folder="$1" what="$2" inner="${3:-}" stamp
     stamp="$folder/node_modules/.stamp-$({
         uname -m
         cat "$folder/package-lock.json" "$folder/package.json"
@@ -111,7 +119,7 @@ install_npm() {
     fi
     say "installing $what into $folder/node_modules"
     for try in 1 2 3; do
-        if (cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null); then
+        if npm_ci "$folder" && { [ -z "$inner" ] || npm_ci "$folder/$inner" --omit=dev --legacy-peer-deps; }; then
             break
         fi
         [ "$try" -lt 3 ] || exit 1
@@ -125,4 +133,10 @@ if [ "$what" = tests ]; then
     install_npm tests/pi "the real pi"
     install_npm tests/nvim "the Lua formatter"
     install_npm vscode-extension "what the VS Code extension is built and checked with"
+    # code-server carries VS Code with a lock beside it, and would install that from a script. The
+    # tarball is pinned by our lock, so the lock in it is too, and every package by a hash. Only a
+    # peer of one package (tslib) is missing there: npm is told to look for no peers, and Node finds
+    # that one a few folders up, where our lock pins it. Nothing is compiled; VS Code then does
+    # without its log files, and without what nothing here uses.
+    install_npm tests/vscode "the real VS Code" node_modules/code-server/lib/vscode
 fi
