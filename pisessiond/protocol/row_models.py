@@ -96,9 +96,10 @@ class Row(WireModel):
     outcome: Literal["ok", "failed", "error", "aborted", "running"] | None
     """How it ended; null where nothing can fail."""
     time: str | None
-    """ISO 8601 of its last entry; null where there is none that can be read."""
+    """ISO 8601 of `entry`, of its last entry where it stands for others that have rows; null where
+    it cannot be read."""
     duration: int | None
-    """Milliseconds from its first to its last entry; of work and turns only."""
+    """Milliseconds from its first entry to `entry`; of work only."""
     tokens: int | None
     """Its own size, estimated, in tokens; null until known."""
     size: RowSize | None

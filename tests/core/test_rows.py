@@ -111,6 +111,12 @@ def test_work_tells_how_long_it_took() -> None:
     assert row(rows_of("u1 c1 r1 c2 r2 a1"), "w:c1").duration == 3_000
 
 
+def test_a_label_changes_neither_when_a_message_was_written_nor_how_long_work_took() -> None:
+    plain, labelled = rows_of("u1 c1 r1 c2 r2 a1"), rows_of("u1 c1 r1 c2 r2 l1:r2 a1 l2:a1=good")
+    assert row(labelled, "w:c1").duration == row(plain, "w:c1").duration
+    assert row(rows_of("u1 a1 l1:a1=good"), "e:a1").time == row(rows_of("u1 a1"), "e:a1").time
+
+
 def test_a_label_is_told_with_its_target_wherever_it_stands() -> None:
     check("u1 c1 r1 a1 l1:a1=good l2:c1=call", "u1\n[call] r1 2\n[good] a1 3\nhere")
     check("u1 a1 l1:a1=good l2:a1", "u1\na1 3\nhere")

@@ -70,7 +70,8 @@ class Builder:
     def row(self, segment: Segment, after: str | None) -> Row:
         """One row, for which all bodies are at hand."""
         index = self.tree.session.index
-        times = index.times[segment.last] if segment.last != NONE else None
+        told = _told(segment)
+        time = index.times[told] if told != NONE else None
         is_here = segment.kind == "here"
         return Row(
             id=self.tree.id_of(segment),
@@ -87,7 +88,7 @@ class Builder:
             failed=segment.failed,
             out=self._out(segment),
             outcome=self._outcome(segment),
-            time=times if isinstance(times, str) and not is_here else None,
+            time=time if isinstance(time, str) and not is_here else None,
             duration=self._duration(segment),
             tokens=segment.tokens if self.tree.session.sizes.is_complete else None,
             size=row_size(self.tree.session, segment.last, self.known),
@@ -262,7 +263,7 @@ class Builder:
         if segment.kind != "work":
             return None
         times = self.tree.session.index.times
-        first, last = date_ms(times[segment.first]), date_ms(times[segment.last])
+        first, last = date_ms(times[segment.first]), date_ms(times[_told(segment)])
         if first is None or last is None or last < first:
             return None
         return int(last - first)
@@ -330,6 +331,17 @@ class Builder:
         """Whether a segment of a line stands for an entry."""
         index = self.tree.session.index
         return index.is_ancestor(segment.first, row) and index.is_ancestor(row, segment.last)
+
+
+def _told(segment: Segment) -> int:
+    """The entry whose time is a row's.
+
+    What came later and has no row, a label above all, is not when a message was written, nor how
+    long work took.
+    """
+    if segment.kind in _HOLDS_OTHERS or segment.act == NONE:
+        return segment.last
+    return segment.act
 
 
 def _calls(segment: Segment) -> int:

@@ -44,7 +44,11 @@ export type ErrorKind =
   | "Unauthorized"
   | "VersionUnsupported"
   | "WrongAgentDir"
-  | "BadSetting";
+  | "BadSetting"
+  | "AmbiguousOwner"
+  | "Unsupported"
+  | "SessionChanged"
+  | "PiUnknown";
 
 /** Who connects. */
 export interface ClientInfo {
@@ -54,6 +58,26 @@ export interface ClientInfo {
   name: string;
   /** The client's own version. */
   version?: string | null;
+}
+
+/** `initializationOptions.pisessiond.pi`: the client is the bridge of this process. */
+export interface PiProcess {
+  /** Process id; checked against the peer of the socket. */
+  pid: number;
+  /** When the process began, in seconds since 1970. */
+  started: EntryId;
+  /** How pi runs. */
+  mode: "tui" | "rpc" | "print" | "json";
+  /** Whether it can ask its user something. */
+  hasUi: boolean;
+  /** Another pi's shell began it. */
+  nested?: boolean;
+  /** pi's version. */
+  version: string;
+  /** Whether it lets itself be moved and prompted; else it is only watched. */
+  drive: boolean;
+  /** Why it is only watched, in a sentence. */
+  why?: string | null;
 }
 
 /** `initializationOptions.pisessiond`. */
@@ -72,6 +96,8 @@ export interface ClientOptions {
   token?: string | null;
   /** Requests of the daemon that this client answers; unknown names mean nothing. */
   requests?: string[];
+  /** The client is the bridge inside a running pi. */
+  pi?: PiProcess | null;
 }
 
 /** LSP's `initializationOptions`, of which one member is ours. */
@@ -475,9 +501,9 @@ export interface Row {
   out?: number | null;
   /** How it ended; null where nothing can fail. */
   outcome: "ok" | "failed" | "error" | "aborted" | "running" | null;
-  /** ISO 8601 of its last entry; null where there is none that can be read. */
+  /** ISO 8601 of `entry`, of its last entry where it stands for others that have rows; null where it cannot be read. */
   time: string | null;
-  /** Milliseconds from its first to its last entry; of work and turns only. */
+  /** Milliseconds from its first entry to `entry`; of work only. */
   duration: number | null;
   /** Its own size, estimated, in tokens; null until known. */
   tokens: number | null;
