@@ -180,7 +180,7 @@ describe('a session shared with a real daemon', () => {
       .catch((error: unknown) => error);
     assert.ok(refused instanceof Failure);
     assert.equal(refused.kind, 'LeafMoved');
-    assert.deepEqual(refusalOf(refused)?.steps, ['Show', 'Try Again']);
+    assert.deepEqual(refusalOf(refused)?.steps, ['Go On from There', 'Show']);
     assert.equal(model.info?.rev, rev);
     model.close();
   });

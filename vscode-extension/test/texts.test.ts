@@ -1,45 +1,16 @@
-/** Figures, sentences and documents, without an editor and without a daemon. */
+/** Figures, rows and documents, without an editor and without a daemon. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type {
-  Change,
-  ContextSize,
-  ListedSession,
-  MovePreview,
-  Progress,
-  Row,
-} from '../src/model/wire';
-import { compactionLines } from '../src/texts/compaction';
+import type { ContextSize, Row } from '../src/model/wire';
 import { contextLines } from '../src/texts/context';
 import { markdown } from '../src/texts/entries';
 import { bar, formatDuration, formatTokens } from '../src/texts/figures';
-import { changeSentence, thresholdSentence } from '../src/texts/happenings';
-import { moveSentences, ways } from '../src/texts/moves';
 import { paintRows, tooltip } from '../src/texts/paint';
 import { cleanLine, cleanText, cut } from '../src/texts/plain';
-import { refusalOf } from '../src/texts/refusals';
 import { describe as describeSession, familiesOf, titleOf } from '../src/texts/sessions';
 import { statusText, type StatusInput } from '../src/texts/status';
-import { Failure } from '../src/rpc/failure';
-
-function size(members: Partial<ContextSize> = {}): ContextSize {
-  return {
-    tokens: 84_000,
-    source: 'measured',
-    estimated: 80_000,
-    measured: 84_000,
-    measuredAt: '2026-11-12T14:33:00.000Z',
-    before: null,
-    window: 200_000,
-    percent: 42,
-    model: 'demo/opus-5',
-    grade: 'ok',
-    dueAt: 184_000,
-    due: false,
-    ...members,
-  };
-}
+import { listed, row, RUNNING, size } from './values';
 
 function status(members: Partial<ContextSize>, input: Partial<StatusInput> = {}): string {
   const shown = statusText({
@@ -51,17 +22,6 @@ function status(members: Partial<ContextSize>, input: Partial<StatusInput> = {})
   });
   return shown ? `${shown.text} | ${shown.grade}` : '';
 }
-
-const RUNNING: Progress = {
-  session: 's',
-  operation: 'compact',
-  operationId: 'o',
-  origin: { client: 'nvim', clientId: 'n' },
-  reason: 'manual',
-  state: 'report',
-  received: 1200,
-  summarizer: 'demo',
-};
 
 test('the status bar says each state as agreed', () => {
   assert.equal(status({}), 'pi ▰▰▱▱▱ 42% | ok');
@@ -138,35 +98,6 @@ test('nothing in a text turns the direction, hides or acts', () => {
   assert.equal(cut('👍👍👍', 4), '👍…');
 });
 
-function row(members: Partial<Row> = {}): Row {
-  return {
-    id: 'e:1',
-    kind: 'user',
-    level: null,
-    after: null,
-    entry: '1',
-    first: '1',
-    last: '1',
-    entries: 1,
-    title: 'Use an injected clock instead',
-    label: null,
-    counts: [],
-    failed: 0,
-    outcome: null,
-    time: '2026-11-12T14:31:07.000Z',
-    duration: null,
-    tokens: 1800,
-    size: { tokens: 76_000, percent: 38, source: 'measured', grade: 'ok' },
-    rows: 0,
-    depth: 0,
-    fold: 'none',
-    flags: ['active'],
-    forks: [],
-    by: null,
-    ...members,
-  };
-}
-
 function paint(members: Partial<Row>, options: Partial<Parameters<typeof paintRows>[1]> = {}) {
   const [painted] = paintRows([row(members)], {
     today: '2026-11-12',
@@ -227,75 +158,6 @@ test('a tooltip says who, when, what, where and how full, in plain text', () => 
   );
 });
 
-const PREVIEW: MovePreview = {
-  leaf: '1',
-  leaves: { entries: 6, turns: 1 },
-  sizeNow: size(),
-  sizeAfter: size({ tokens: 74_000, percent: 37 }),
-  returnsText: 'Use…',
-  outside: '2026-11-12T14:30:00.000Z',
-  summary: { summarizer: 'demo', model: 'demo/opus-5', tokensIn: 10_000, cost: 0.04 },
-};
-
-test('a move says what it leaves and costs, the harmless way first', () => {
-  assert.deepEqual(moveSentences(row(), PREVIEW, new Date('2026-11-12T14:33:00.000Z')), [
-    'Its text goes to the prompt, to be changed and sent again.',
-    '6 entries (1 turn) are left; they stay in the tree. Files are not undone.',
-    'pi wrote here 3 min ago: a pi in a terminal will not follow; a fork is safer.',
-  ]);
-  assert.deepEqual(
-    ways(PREVIEW, true).map((one) => `${one.way}: ${one.description}`.trim()),
-    [
-      'here: context 84k 42% → 74k 37%',
-      'summary: the 6 entries are summarised first, 10k in, about $0.04',
-      'focus:',
-      'fork: new session before this message',
-      'compare:',
-    ],
-  );
-});
-
-test('without a summarizer an extract is offered, and nothing where pi is not to ask', () => {
-  const preview = { ...PREVIEW, summary: null };
-  assert.ok(ways(preview, true).some((one) => one.way === 'extract'));
-  assert.deepEqual(
-    ways(preview, false).map((one) => one.way),
-    ['here', 'fork', 'compare'],
-  );
-});
-
-test('a dry run draws the cut between what is summarised and what is kept', () => {
-  const rows = [
-    row({ id: 'e:1', first: '1', tokens: 41_000, title: 'Port the store' }),
-    row({ id: 'e:2', first: '2', kind: 'answer', title: 'Labels survive' }),
-  ];
-  const lines = compactionLines(
-    {
-      firstKept: '2',
-      isSplitTurn: true,
-      summarised: ['1'],
-      turnPrefix: [],
-      kept: ['2'],
-      tokensBefore: 186_000,
-      tokensKept: 20_000,
-      previousSummary: false,
-      readFiles: ['a'],
-      modifiedFiles: [],
-      summaryAtMost: 13_000,
-      tokensAfter: 31_000,
-      forecast: null,
-      noSummarizer: 'Nobody is set up to summarise.',
-    },
-    size({ tokens: 186_000, percent: 93 }),
-    rows,
-  );
-  const at = lines.findIndex((line) => line.startsWith('── cut, inside a turn'));
-  assert.match(lines[at - 1] ?? '', /You: Port the store +~41k$/);
-  assert.match(lines[at + 1] ?? '', /^kept, 1 entry.* ~20k$/);
-  assert.match(lines[0] ?? '', /^now {4}▰+▱*│? 186k 93% +compaction due from 184k$/);
-  assert.equal(lines.at(-1), 'Nobody is set up to summarise.');
-});
-
 test('the context view adds up, and says where the estimate is far off', () => {
   const lines = contextLines(
     size({
@@ -318,30 +180,6 @@ test('the context view adds up, and says where the estimate is far off', () => {
   );
   assert.equal(lines.find((line) => line.id === 'largest')?.inside?.[0]?.entry, 'x');
 });
-
-function listed(members: Partial<ListedSession>): ListedSession {
-  return {
-    session: 's',
-    path: '/s',
-    cwd: '/w',
-    name: null,
-    firstMessage: 'Fix it',
-    messages: 3,
-    created: '2026-11-12T10:00:00.000Z',
-    modified: '2026-11-12T14:33:00.000Z',
-    parentSession: null,
-    open: 0,
-    unsaved: false,
-    lastExternal: null,
-    live: false,
-    fork: null,
-    contextSize: { tokens: 84_000, source: 'measured' },
-    cwdMissing: false,
-    root: '/s',
-    depth: 0,
-    ...members,
-  };
-}
 
 test('forks stand under what they were forked from, and are named by what was said there', () => {
   const fork = { entry: 'e', preview: 'Use an injected clock', firstMessage: 'Try time-machine' };
@@ -388,32 +226,4 @@ test('an entry is text: what looks like a fence, a link or HTML stays inside', (
     false,
   );
   assert.equal(shown, '# Result\n\n**bash** failed\n\n````\n```\n<script>\n````\n');
-});
-
-test('what others did is told, and nothing of what the daemon does for itself', () => {
-  const by = (origin: Change['origin']) => changeSentence({ kind: 'append', origin }, '14:40');
-  assert.equal(by('external'), 'pi went on 14:40.');
-  assert.equal(by({ client: 'nvim\u202e', clientId: 'n' }), 'nvim went on 14:40.');
-  assert.equal(by('repair'), undefined);
-});
-
-test('a threshold is said when it is crossed upwards', () => {
-  assert.equal(thresholdSentence('ok', 'warn', 71.6), 'The context is 72% full.');
-  assert.equal(
-    thresholdSentence('warn', 'high', 91),
-    'The context is 91% full; Compact… makes room.',
-  );
-  assert.equal(thresholdSentence('high', 'warn', 80), undefined);
-  assert.equal(thresholdSentence('warn', 'warn', 80), undefined);
-});
-
-test('a refusal is one sentence with what can be done next', () => {
-  const busy = new Failure('Busy', 'x', { client: 'nvim', operation: 'compact' });
-  assert.deepEqual(refusalOf(busy), {
-    sentence: 'nvim is compacting; nothing was changed.',
-    steps: ['Cancel It'],
-  });
-  assert.equal(refusalOf(new Failure('Cancelled', 'x')), undefined);
-  const other = new Failure('CannotShrink', 'It would not help.');
-  assert.deepEqual(refusalOf(other), { sentence: 'It would not help.', steps: [] });
 });

@@ -140,8 +140,12 @@ describe('a window with a daemon', () => {
       /^context 36k 18% → 34k 17%$/,
     );
     assert.match(
-      String((editor.pickers.at(-1)?.options as { placeHolder: string }).placeHolder),
-      /^You go on after this answer\. 2 entries \(1 turn\) are left/,
+      String((editor.pickers.at(-1)?.items[0] as { detail: string }).detail),
+      /^2 entries \(1 turn\) are left; they stay in the tree/,
+    );
+    assert.equal(
+      (editor.pickers.at(-1)?.options as { placeHolder: string }).placeHolder,
+      'You go on after this answer.',
     );
     await until(async () => (await tree()).at(-1)?.startsWith('ahead: 2 entries') ?? false);
     assert.equal(editor.keys.get('pisessiond.canUndo'), true);

@@ -97,13 +97,20 @@ function shrunk(answer: CompactResult, window: number | null): string {
 /** Has the summary written into an untitled document; only sending that compacts. */
 async function review(desk: Desk): Promise<void> {
   const model = modelOf(desk);
-  const leaf = model.leaf;
   const answer = await withProgress(desk, 'Writing the summary', (signal) =>
     model.request('session/compact', { dryRun: 'summary' }, signal),
   );
   const { draft } = answer;
-  const send = (summary: string) =>
-    write(desk, { summary, baseLeaf: leaf, ...(draft == null ? {} : { draft }) });
+  let baseLeaf = model.leaf;
+  const send = async (summary: string) => {
+    try {
+      await write(desk, { summary, baseLeaf, ...(draft == null ? {} : { draft }) });
+    } catch (error) {
+      // Said once; whoever sends it again goes on from where the leaf is now.
+      baseLeaf = model.leaf;
+      throw error;
+    }
+  };
   await desk.drafts.open({ kind: 'summary', send }, answer.summary ?? '');
   say('Compact with This Summary stores it; closing it leaves everything as it is.');
 }

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import type { ForkResult, NavigateParams, NavigateResult, Row } from '../model/wire';
 import { cleanLine, cut, withoutIcons } from '../texts/plain';
 import { readClock } from '../texts/figures';
-import { moveSentences, ways, type Way } from '../texts/moves';
+import { alongSentence, ways, type Way } from '../texts/moves';
 import { compareWithLeaf } from './comparing';
 import { openPrompt } from './prompting';
 import { entryRowOf, modelOf, remember, say, withProgress, type Command, type Desk } from './tools';
@@ -29,14 +29,17 @@ export const navigate: Command = async (desk, ...given) => {
   }
   const isSummaryOffered = !(model.info?.skipBranchPrompt ?? false);
   const choice = await vscode.window.showQuickPick(
-    ways(answer.preview, isSummaryOffered).map((way) => ({
-      ...way,
-      label: withoutIcons(way.label),
-      description: withoutIcons(way.description),
-    })),
+    ways(answer.preview, isSummaryOffered, new Date()).map(
+      ({ way, label, description, detail }) => ({
+        way,
+        label,
+        description,
+        ...(detail === '' ? {} : { detail }),
+      }),
+    ),
     {
       title: `Navigate to “${titleOf(row)}” ${readClock(row.time)?.clock ?? ''}`.trim(),
-      placeHolder: moveSentences(row, answer.preview, new Date()).join(' ') || 'How?',
+      placeHolder: alongSentence(row, answer.preview) ?? 'How?',
     },
   );
   if (choice) {

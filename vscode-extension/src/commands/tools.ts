@@ -4,10 +4,10 @@ import * as vscode from 'vscode';
 import type { Connection } from '../daemon/connection';
 import type { SessionModel } from '../model/session';
 import type { Act, Undoable } from '../model/undo';
-import type { Progress, Row } from '../model/wire';
+import type { EntryId, Progress, Row } from '../model/wire';
 import { asFailure, Failure } from '../rpc/failure';
-import { refusalOf, type NextStep } from '../texts/refusals';
-import { operationText } from '../texts/status';
+import { refusalOf, type Known, type NextStep } from '../texts/refusals';
+import { nameOf, operationText } from '../texts/status';
 import type { CurrentSession } from '../views/current';
 import type { Documents } from '../views/documents';
 import type { Header } from '../views/header';
@@ -128,11 +128,36 @@ function isMine(progress: Progress, desk: Desk): boolean {
 export async function refuse(desk: Desk, error: unknown, again: () => unknown): Promise<void> {
   const failure = asFailure(error);
   desk.log.info(`${failure.kind}: ${failure.message}`);
-  const refusal = refusalOf(failure);
+  const refusal = refusalOf(failure, knownOf(desk, failure));
   if (refusal) {
     const step = await vscode.window.showWarningMessage(refusal.sentence, ...refusal.steps);
     await goOn(desk, step, again);
   }
+}
+
+function knownOf(desk: Desk, { data }: Failure): Known {
+  const model = desk.current.model;
+  const leaf = data.leaf as EntryId | null | undefined;
+  const title = leaf == null ? undefined : model?.rowOf(leaf)?.title;
+  return {
+    ...(model?.mover === undefined ? {} : { mover: nameOf(model.mover) }),
+    ...(title === undefined ? {} : { title }),
+    operation: model?.operation ?? null,
+  };
+}
+
+/** Comes back when nothing runs in the session any more. */
+async function untilIdle(model: SessionModel): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const look = () => {
+      if (!model.operation) {
+        unlisten();
+        resolve();
+      }
+    };
+    const unlisten = model.on(look);
+    look();
+  });
 }
 
 async function goOn(desk: Desk, step: NextStep | undefined, again: () => unknown): Promise<void> {
@@ -140,7 +165,11 @@ async function goOn(desk: Desk, step: NextStep | undefined, again: () => unknown
     case 'Show':
       await desk.tree.reveal('here');
       break;
-    case 'Try Again':
+    case 'Go On from There':
+      await again();
+      break;
+    case 'Wait':
+      await untilIdle(modelOf(desk));
       await again();
       break;
     case 'Cancel It':

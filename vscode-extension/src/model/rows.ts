@@ -62,6 +62,17 @@ export class RowLevels {
     return undefined;
   }
 
+  /** The row that an entry is the end of, if it has been read; `here` is none. */
+  rowOf(entry: EntryId): Row | undefined {
+    for (const level of this.levels.values()) {
+      const row = level.rows.findLast((one) => one.last === entry);
+      if (row) {
+        return row;
+      }
+    }
+    return undefined;
+  }
+
   /** Whether something has been asked for and has not come yet. */
   get isReading(): boolean {
     return this.isGathering || this.pending.size > 0;

@@ -49,6 +49,8 @@ export class SessionModel {
   problem: Failure | undefined;
   /** Of the newest change by somebody else: what was done before cannot be undone alone. */
   foreignRev = 0;
+  /** Who else moved the leaf last, by whatever act; undefined: nobody yet. */
+  mover: Origin | undefined;
   /** Entries that another client or program has added, until they were seen. */
   readonly fresh = new Set<string>();
 
@@ -121,6 +123,11 @@ export class SessionModel {
   /** A row wherever it is, if it has been read. */
   row(id: string): Row | undefined {
     return this.rows.row(id);
+  }
+
+  /** The row that an entry is the end of, if it has been read. */
+  rowOf(entry: EntryId): Row | undefined {
+    return this.rows.rowOf(entry);
   }
 
   /** Whether rows have been asked for and have not come yet. */
@@ -281,6 +288,7 @@ export class SessionModel {
     if (delta.base < info.rev) {
       return;
     }
+    const hasMoved = info.leaf !== delta.leaf;
     info.rev = delta.rev;
     info.leaf = delta.leaf;
     this.size = delta.contextSize ?? this.size;
@@ -291,6 +299,9 @@ export class SessionModel {
       } else {
         acts.push(change);
         this.applyChange(change, info, delta.rev);
+        if (hasMoved && change.origin !== 'repair') {
+          this.mover = this.isOther(change.origin) ? change.origin : undefined;
+        }
       }
     }
     this.happened.emit({ what: 'rows' });

@@ -9,30 +9,35 @@ export interface WayLine {
   way: Way;
   label: string;
   description: string;
+  /** What else is true of it, in a line of its own; empty where there is nothing. */
+  detail: string;
 }
 
-/** What comes along, and what is left; each sentence is there only when it is true. */
-export function moveSentences(row: Row, preview: MovePreview, now: Date): string[] {
-  const sentences: string[] = [];
+/** What going to a row brings along; undefined where there is nothing to say. */
+export function alongSentence(row: Row, preview: MovePreview): string | undefined {
   if (preview.returnsText !== null) {
-    sentences.push('Its text goes to the prompt, to be changed and sent again.');
-  } else if (row.kind === 'answer') {
-    sentences.push('You go on after this answer.');
-  } else if (row.kind === 'alternative' || row.kind === 'ahead') {
-    sentences.push('You go on at its end.');
+    return 'Its text goes to the prompt, to be changed and sent again.';
   }
-  const { entries, turns } = preview.leaves;
-  if (entries > 0) {
-    const those = turns > 0 ? ` (${count(turns, 'turn')})` : '';
-    const stay = entries === 1 ? 'is left; it stays' : 'are left; they stay';
-    const many = count(entries, 'entry', 'entries');
-    sentences.push(`${many}${those} ${stay} in the tree. Files are not undone.`);
+  if (row.kind === 'alternative' || row.kind === 'ahead') {
+    return 'You go on at its end.';
   }
-  if (preview.outside !== null) {
-    const age = ageOf(preview.outside, now);
-    sentences.push(`pi wrote here ${age}: a pi in a terminal will not follow; a fork is safer.`);
+  return row.kind === 'answer' ? 'You go on after this answer.' : undefined;
+}
+
+function leftSentence({ entries, turns }: MovePreview['leaves']): string {
+  if (entries === 0) {
+    return '';
   }
-  return sentences;
+  const those = turns > 0 ? ` (${count(turns, 'turn')})` : '';
+  const stay = entries === 1 ? 'is left; it stays' : 'are left; they stay';
+  const many = count(entries, 'entry', 'entries');
+  return `${many}${those} ${stay} in the tree. Files are not undone.`;
+}
+
+function outsideSentence(outside: string | null, now: Date): string {
+  return outside === null
+    ? ''
+    : `pi wrote here ${ageOf(outside, now)}: a pi in a terminal will not follow; this is safer.`;
 }
 
 function ageOf(iso: string, now: Date): string {
@@ -41,27 +46,31 @@ function ageOf(iso: string, now: Date): string {
 }
 
 /** The ways there are; summaries are offered unless pi's setting says not to ask. */
-export function ways(preview: MovePreview, isSummaryOffered: boolean): WayLine[] {
+export function ways(preview: MovePreview, isSummaryOffered: boolean, now: Date): WayLine[] {
   const { leaves, summary } = preview;
   const sizes = `context ${formatSize(preview.sizeNow)} → ${formatSize(preview.sizeAfter)}`;
-  const lines: WayLine[] = [{ way: 'here', label: 'here', description: sizes }];
+  const lines = [way('here', 'here', sizes, leftSentence(leaves))];
   if (isSummaryOffered && summary) {
     const cost = summary.cost === null ? '' : `, about ${formatCost(summary.cost)}`;
     const entries = count(leaves.entries, 'entry is', 'entries are');
+    const tokens = formatTokens(summary.tokensIn);
     lines.push(
-      {
-        way: 'summary',
-        label: 'with summary',
-        description: `the ${entries} summarised first, ${formatTokens(summary.tokensIn)} in${cost}`,
-      },
-      { way: 'focus', label: 'with summary and my own focus…', description: '' },
+      way('summary', 'with summary', `the ${entries} summarised first, ${tokens} in${cost}`),
+      way('focus', 'with summary and my own focus…', ''),
     );
   } else if (isSummaryOffered && leaves.entries > 0) {
     const description = 'made from the messages: nobody is set up to summarise';
-    lines.push({ way: 'extract', label: 'with an extract', description });
+    lines.push(way('extract', 'with an extract', description));
   }
   const place = preview.returnsText === null ? 'up to here' : 'before this message';
-  lines.push({ way: 'fork', label: 'as a fork', description: `new session ${place}` });
-  lines.push({ way: 'compare', label: 'compare with the leaf first', description: '' });
+  const warning = outsideSentence(preview.outside, now);
+  lines.push(
+    way('fork', 'as a fork', `new session ${place}`, warning),
+    way('compare', 'compare with the leaf first', ''),
+  );
   return lines;
+}
+
+function way(way: Way, label: string, description: string, detail = ''): WayLine {
+  return { way, label, description, detail };
 }

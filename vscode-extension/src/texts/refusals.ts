@@ -1,29 +1,36 @@
 /** What the daemon refuses, as one sentence with the next step. */
 
+import type { Progress } from '../model/wire';
 import type { Failure } from '../rpc/failure';
-import { cleanLine } from './plain';
-import { doing } from './status';
+import { cleanLine, cut } from './plain';
+import { doing, operationText } from './status';
 
 /** What can be done about a refusal, by the words on its buttons. */
-export type NextStep = 'Show' | 'Try Again' | 'Cancel It' | 'Log' | 'Walkthrough';
+export type NextStep = 'Go On from There' | 'Show' | 'Wait' | 'Cancel It' | 'Log' | 'Walkthrough';
 
 export interface Refusal {
   sentence: string;
   steps: NextStep[];
 }
 
+/** What the window knows of the session besides. */
+export interface Known {
+  /** Who moved the leaf last, and what stands there now. */
+  mover?: string;
+  title?: string;
+  /** What runs. */
+  operation?: Progress | null;
+}
+
 /** Nothing where there is nothing to say: the user cancelled. */
-export function refusalOf(failure: Failure): Refusal | undefined {
+export function refusalOf(failure: Failure, known: Known = {}): Refusal | undefined {
   switch (failure.kind) {
     case 'Cancelled':
       return undefined;
     case 'LeafMoved':
-      return {
-        sentence: 'The leaf has moved in the meantime; nothing was changed.',
-        steps: ['Show', 'Try Again'],
-      };
+      return { sentence: leafMoved(known), steps: ['Go On from There', 'Show'] };
     case 'Busy':
-      return busy(failure);
+      return busy(failure, known);
     case 'NoSummarizer':
       return { sentence: noSummarizer(failure), steps: [] };
     case 'NotInstalled':
@@ -36,11 +43,21 @@ export function refusalOf(failure: Failure): Refusal | undefined {
   }
 }
 
-function busy(failure: Failure): Refusal {
+function leafMoved({ mover, title }: Known): string {
+  const who = mover === undefined ? 'The leaf has moved' : `${cleanLine(mover)} moved the leaf`;
+  const where = title === undefined ? ' in the meantime' : ` to “${cut(cleanLine(title), 40)}”`;
+  return `${who}${where}; nothing was changed.`;
+}
+
+function busy(failure: Failure, { operation: running }: Known): Refusal {
   const { client, operation } = failure.data;
   const who = typeof client === 'string' ? cleanLine(client) : 'Somebody';
-  const what = doing(typeof operation === 'string' ? operation : '');
-  return { sentence: `${who} is ${what}; nothing was changed.`, steps: ['Cancel It'] };
+  const name = typeof operation === 'string' ? operation : '';
+  const what = running?.operation === name ? operationText(running) : doing(name);
+  return {
+    sentence: `${who} is ${what.replace(/…$/, '')}; nothing was changed.`,
+    steps: ['Wait', 'Cancel It'],
+  };
 }
 
 function noSummarizer(failure: Failure): string {
