@@ -1,0 +1,1 @@
+"""The extension in the real VS Code, served to a real browser."""

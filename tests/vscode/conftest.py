@@ -1,0 +1,119 @@
+"""Fixtures of the tests in the real VS Code: the packed extension, a home, windows in it."""
+
+from __future__ import annotations
+
+import fcntl
+import re
+import shutil
+import subprocess
+from collections.abc import Generator, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import pytest
+
+from tests.daemon import homes
+from tests.nvim.editor import project, write_settings
+from tests.vscode.window import Window
+from tests.vscode.workbench import EXTENSION, PICTURES, Workbench
+
+NAMES: Final = count(1)
+WORKBENCHES: Final = pytest.StashKey[list[Workbench]]()
+
+
+class Opens(Protocol):
+    """Starts a workbench; it ends with the test."""
+
+    def __call__(self, **options: Any) -> Workbench: ...
+
+
+@pytest.fixture(scope="session")
+def vsix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The extension as it would be given to somebody."""
+    copy = tmp_path_factory.mktemp("vsix") / "pisession.vsix"
+    # Two runs of tests build into one folder.
+    with Path(EXTENSION, "node_modules", ".build.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(
+            [EXTENSION / "scripts" / "vsix.sh"], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        shutil.copy(EXTENSION / "dist" / "pisession.vsix", copy)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[homes.Home]:
+    """A machine of its own for the tests of a file; the model of its sessions has a window."""
+    with homes.home() as made:
+        write_settings(made)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def workbench(home: homes.Home, vsix: Path) -> Iterator[Workbench]:
+    """One server and one browser for the tests of a file.
+
+    Not for all files: while a browser is driven, no other event loop runs in this thread.
+    """
+    made = Workbench(home, vsix)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def start(request: pytest.FixtureRequest, vsix: Path) -> Iterator[Opens]:
+    """Starts workbenches that differ from that of the file, in any home (`home=…`)."""
+    made: list[Workbench] = []
+
+    def make(**options: Any) -> Workbench:
+        made.append(Workbench(options.pop("home"), options.pop("vsix", vsix), **options))
+        request.node.stash.setdefault(WORKBENCHES, []).append(made[-1])
+        return made[-1]
+
+    try:
+        yield make
+    finally:
+        for one in made:
+            one.close()
+
+
+@pytest.fixture
+def cwd(home: homes.Home) -> Path:
+    """A folder that no other test has, for windows to be opened on."""
+    return project(home, f"p{next(NAMES)}")
+
+
+@pytest.fixture
+def window(workbench: Workbench, cwd: Path) -> Iterator[Window]:
+    """A window on the test's folder; sessions should be written before it is asked for anything."""
+    opened = workbench.window(cwd)
+    yield opened
+    workbench.forget(opened)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keeps pictures of what was in sight when a test failed."""
+    report = yield
+    if report.failed:
+        name = re.sub(r"\W+", "-", item.name)
+        for number, window in enumerate(_windows_of(item)):
+            path = PICTURES / f"failed-{name}-{number}.png"
+            try:
+                report.sections.append(("picture", str(window.screenshot(path))))
+            except Exception as error:  # noqa: BLE001  # the first failure is the one to tell
+                report.sections.append(("no picture", str(error)))
+    return report
+
+
+def _windows_of(item: pytest.Item) -> Iterator[Window]:
+    benches = item.stash.get(WORKBENCHES, None) or []
+    shared = getattr(item, "funcargs", {}).get("workbench")
+    for bench in [*benches, *([shared] if shared else [])]:
+        yield from bench.windows
