@@ -29,7 +29,8 @@ from pisessiond.core.summary_entries import ABSENT, branch_summary_entry, compac
 from pisessiond.core.system_state import SystemState
 from pisessiond.core.tokens import content_text
 
-_EDITABLE = frozenset({kinds.USER, kinds.ASSISTANT, kinds.TOOL_RESULT, kinds.CUSTOM_MESSAGE})
+EDITABLE = frozenset({kinds.USER, kinds.ASSISTANT, kinds.TOOL_RESULT, kinds.CUSTOM_MESSAGE})
+"""Kinds whose content can be changed for the model."""
 _BLOCK_KINDS = frozenset({kinds.ASSISTANT, kinds.TOOL_RESULT})
 
 
@@ -216,7 +217,7 @@ class Draft:
         if not self.is_on_branch(target, parent):
             raise NotOnBranch(target)
         kind = self.kind_of(target)
-        if kind not in _EDITABLE:
+        if kind not in EDITABLE:
             raise InvalidEntry(
                 "its target gives the model no content that could be edited", "targetId"
             )

@@ -255,11 +255,15 @@ class Session:
 
     def lines(self, rows: Sequence[int]) -> list[bytes]:
         """The stored lines of rows, as the current format version spells them."""
-        at, length = self.index.at.__getitem__, self.index.length.__getitem__
-        found = self._read_lines(list(zip(map(at, rows), map(length, rows), strict=True)))
+        found = self.stored_lines(rows)
         if self.needs_migration:
             return [self.migrated(row, line) for row, line in zip(rows, found, strict=True)]
         return found
+
+    def stored_lines(self, rows: Sequence[int]) -> list[bytes]:
+        """The lines of rows byte for byte, whatever version they are of."""
+        at, length = self.index.at.__getitem__, self.index.length.__getitem__
+        return self._read_lines(list(zip(map(at, rows), map(length, rows), strict=True)))
 
     def migrated(self, row: int, line: bytes) -> bytes:
         """A row's line in the current format version."""

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from pisessiond.core.graph.gathering import FILTER_OF, Zoom
 from pisessiond.core.index import NONE
 from pisessiond.core.lines import EntryId
 from pisessiond.core.projection import Entry
 from pisessiond.core.rows.building import Known
 from pisessiond.core.rows.levels import NoSuchLevel, Tree
 from pisessiond.core.rows.lines import Lines, Ways
+from pisessiond.core.rows.outline import Item, make_outline
 from pisessiond.core.rows.places import rows_of
 from pisessiond.core.rows.row import Filter, RowsChange
 from pisessiond.core.rows.shapes import Shapes
@@ -27,6 +29,7 @@ from pisessiond.service.branch_listing import BranchPage, BranchWish, branch_pag
 from pisessiond.service.context_sizes import Yardstick
 from pisessiond.service.errors import InvalidRequest
 from pisessiond.service.fork_marks import ForkMarks, telling_row
+from pisessiond.service.graph_pages import GraphPage, GraphWish, LaidOut, make_graph
 from pisessiond.service.row_growth import RowGrowth
 from pisessiond.service.row_pages import (
     Cut,
@@ -77,6 +80,8 @@ class RowBook:
         """By row, the sessions forked there, as they were told last."""
         self._are_forks_told = True
         self._cut: Cut | None = None
+        self._graphs: dict[Zoom, LaidOut] = {}
+        """By zoom, the graph as it was laid out last; none but of the session as it stands."""
         self._told_by: Standards | None = None
         """What rows were told by last; None before that."""
 
@@ -92,6 +97,7 @@ class RowBook:
         self._by = {}
         self._forked = {}
         self._cut = None
+        self._graphs = {}
         self._growth.reset()
 
     # Pages -------------------------------------------------------------------------------------
@@ -126,6 +132,29 @@ class RowBook:
         _, page = await self._ask(
             "default", lambda at: branch_page(at.tree, at.known, wish, (at.epoch, at.rev))
         )
+        return page
+
+    async def outline(self, most: int) -> list[Item]:
+        """Every level at once under the default filter, so many items at most; see `outline`."""
+        _, items = await self._ask("default", lambda at: make_outline(at.tree, at.known, most))
+        return items
+
+    async def graph(self, wish: GraphWish) -> GraphPage:
+        """The lines of the graph asked for, as the session stood when they were.
+
+        Sizes are missing as long as they are being counted; when they are known, whoever has the
+        session open is told so.
+
+        Raises:
+            EntryNotFound: no entry has the id in `around`.
+        """
+        kept = dict(self._graphs)
+        at, (page, laid_out) = await self._ask(
+            FILTER_OF[wish.zoom], partial(make_graph, wish=wish, marks=self.forks, kept=kept)
+        )
+        held = self._held
+        if (at.epoch, at.rev) == (held.epoch, held.rev):
+            self._graphs[wish.zoom] = laid_out
         return page
 
     async def rows_of(self, entries: Sequence[EntryId]) -> dict[EntryId, str]:
@@ -224,6 +253,7 @@ class RowBook:
     def note(self, came: Iterable[tuple[int, Entry]], origin: AnyOrigin) -> None:
         """Go on with entries that were just taken in; on the event loop, in constant time each."""
         came = list(came)
+        self._graphs = {}
         name = origin if isinstance(origin, str) else origin.client
         for row, entry in came:
             if len(self._by) >= _BY_KEPT:
@@ -270,6 +300,7 @@ class RowBook:
 
     def left(self, leaf: int) -> None:
         """Remember the way to a leaf that the session has just left."""
+        self._graphs = {}
         if self._gathered is not None:
             self._gathered.ways.left(leaf)
 
