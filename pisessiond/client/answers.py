@@ -50,6 +50,25 @@ class WatchStatus(TypedDict):
     reason: str | None
 
 
+class ConnectedPi(TypedDict):
+    """One running pi with the bridge in it."""
+
+    pid: int
+    mode: Literal["tui", "rpc", "print", "json"]
+    version: str
+    state: Literal["idle", "turn", "compaction", "summary", "stalled"]
+    waitingForUser: bool
+    pending: int
+    drives: bool
+    why: NotRequired[str | None]
+    owner: bool
+    unseen: int
+    leaf: EntryId | None
+    nested: NotRequired[bool]
+    session: str | None
+    file: str | None
+
+
 class Memory(TypedDict):
     """What the process holds."""
 
@@ -67,6 +86,7 @@ class StatusResult(TypedDict):
     clients: list[ConnectedClient]
     sessions: list[ServedSession]
     watch: WatchStatus | None
+    pis: NotRequired[list[ConnectedPi]]
     memory: Memory
     log: str | None
     agentDir: str | None
@@ -97,11 +117,12 @@ class LeafConflict(TypedDict):
 
 
 class ClientOrigin(TypedDict):
-    """A client of the daemon, as the one who did something."""
+    """A client of the daemon, or a running pi, as the one who did something."""
 
     client: str
     clientId: str
     requestId: NotRequired[str | None]
+    pid: NotRequired[int | None]
 
 
 class NodeSize(TypedDict):
@@ -210,6 +231,23 @@ class Present(TypedDict):
     name: str
 
 
+class LivePi(TypedDict):
+    """A pi that has a session open now."""
+
+    pid: int
+    mode: Literal["tui", "rpc", "print", "json"]
+    version: str
+    state: Literal["idle", "turn", "compaction", "summary", "stalled"]
+    waitingForUser: bool
+    pending: int
+    drives: bool
+    why: NotRequired[str | None]
+    owner: bool
+    unseen: int
+    leaf: EntryId | None
+    nested: NotRequired[bool]
+
+
 class RowCount(TypedDict):
     """How often a tool was called."""
 
@@ -316,6 +354,7 @@ class OpenResult(TypedDict):
     problems: list[Problem]
     operation: Progress | None
     clients: list[Present]
+    pis: NotRequired[list[LivePi]]
     rows: NotRequired[RowsResult | None]
     skipBranchPrompt: bool
 
@@ -349,6 +388,7 @@ class ListedSession(TypedDict):
     cwdMissing: bool
     root: str
     depth: int
+    pis: NotRequired[list[LivePi]]
 
 
 class LookedAt(TypedDict):
@@ -440,6 +480,100 @@ class BranchesResult(TypedDict):
     rev: int
     branches: list[Branch]
     cursor: str | None
+
+
+class GraphLane(TypedDict):
+    """A lane beside a line: it passes the line by, or begins there."""
+
+    lane: int
+    tokens: int | None
+    percent: float | None
+    next: int | None
+    count: NotRequired[int]
+
+
+class GraphEnd(TypedDict):
+    """What is told in the last line of a branch; the context size there is that of the line."""
+
+    row: str | None
+    entry: EntryId | None
+    entries: int
+    title: str
+    label: str | None
+
+
+class GraphLine(TypedDict):
+    """One line of the graph; what it has in common with a row of the tree means the same there."""
+
+    id: str
+    kind: Literal[
+        "user",
+        "answer",
+        "work",
+        "step",
+        "bash",
+        "note",
+        "compaction",
+        "summarised",
+        "branchSummary",
+        "alternative",
+        "group",
+        "ahead",
+        "here",
+        "meta",
+    ]
+    entry: EntryId | None
+    first: EntryId | None
+    last: EntryId | None
+    entries: int
+    title: str
+    label: str | None
+    counts: list[RowCount]
+    failed: int
+    out: NotRequired[int | None]
+    outcome: Literal["ok", "failed", "error", "aborted", "running"] | None
+    time: str | None
+    duration: int | None
+    tokens: int | None
+    size: RowSize | None
+    flags: list[
+        Literal[
+            "active",
+            "ahead",
+            "summarised",
+            "omitted",
+            "replaced",
+            "unsaved",
+            "problem",
+            "external",
+            "notInContext",
+        ]
+    ]
+    forks: list[str]
+    by: str | None
+    lane: int
+    parent: int | None
+    next: int | None
+    comesOut: NotRequired[bool]
+    passing: list[GraphLane]
+    leaving: list[GraphLane]
+    end: NotRequired[GraphEnd | None]
+
+
+class GraphResult(TypedDict):
+    """A stretch of the graph, oldest line first."""
+
+    rev: int
+    zoom: Literal["branches", "turns", "entries"]
+    total: int
+    lanes: int
+    window: int | None
+    here: int
+    start: int
+    lines: list[GraphLine]
+    found: NotRequired[int | None]
+    pointBefore: int | None
+    pointAfter: int | None
 
 
 class EntriesResult(TypedDict):
@@ -690,6 +824,7 @@ class ForkResult(TypedDict):
     unsaved: bool
     editorText: NotRequired[str | None]
     sourceRev: NotRequired[int]
+    piStayed: NotRequired[str | None]
     preview: NotRequired[MovePreview | None]
 
 
@@ -698,6 +833,32 @@ class Done(TypedDict):
 
     rev: int
     leaf: EntryId | None
+
+
+class PromptResult(TypedDict):
+    """pi has taken it."""
+
+    rev: int
+    leaf: EntryId | None
+    entry: NotRequired[EntryId | None]
+    queued: bool
+
+
+class PiAttachResult(TypedDict):
+    """How the daemon sees that pi."""
+
+    session: str
+    owner: bool
+    unseen: int
+    position: NotRequired[EntryId | None]
+
+
+class PiWord(TypedDict):
+    """What pi is to do about it; empty: what it would."""
+
+    cancel: NotRequired[bool]
+    summary: NotRequired[str | None]
+    details: NotRequired[dict[str, Any] | None]
 
 
 class DidChange(TypedDict):
@@ -727,10 +888,11 @@ class DidProgress(TypedDict):
 
 
 class DidPresence(TypedDict):
-    """Who has a session open; outside `rev`, at most ten a second."""
+    """Who has a session open, running pi too; outside `rev`, at most ten a second."""
 
     session: str
     clients: list[Present]
+    pis: NotRequired[list[LivePi]]
 
 
 class WorkDone(TypedDict):
@@ -816,6 +978,239 @@ class SummarizeResult(TypedDict):
     summary: str
     usage: NotRequired[dict[str, Any] | None]
     model: NotRequired[str | None]
+
+
+class PiNavigateParams(TypedDict):
+    """Moves the leaf as pi's /tree does; only when idle."""
+
+    gen: int
+    requestId: str
+    client: str
+    clientId: str
+    baseLeaf: NotRequired[EntryId | None]
+    target: EntryId
+    summarize: NotRequired[bool]
+    summary: NotRequired[str | None]
+    details: NotRequired[dict[str, Any] | None]
+    instructions: NotRequired[str | None]
+    label: NotRequired[str | None]
+
+
+class PiSession(TypedDict):
+    """The session a pi has open."""
+
+    id: str
+    file: NotRequired[str | None]
+    onDisk: bool
+    cwd: str
+    name: NotRequired[str | None]
+    parentSession: NotRequired[str | None]
+    timestamp: NotRequired[str | None]
+    leaf: EntryId | None
+    count: int
+    lastId: EntryId | None
+
+
+class PiUsage(TypedDict):
+    """pi's own figure of its context."""
+
+    tokens: NotRequired[int | None]
+    window: NotRequired[int | None]
+
+
+class PiState(TypedDict):
+    """What a pi is doing."""
+
+    idle: bool
+    operation: NotRequired[Literal["turn", "compaction", "summary"] | None]
+    waitingForUser: NotRequired[bool]
+    pending: NotRequired[int]
+    usage: NotRequired[PiUsage | None]
+    model: NotRequired[str | None]
+    thinking: NotRequired[str | None]
+    aborted: NotRequired[bool]
+
+
+class PiAnswer(TypedDict):
+    """What a bridge answers to all of these. A refusal has changed nothing in pi."""
+
+    refused: NotRequired[
+        Literal[
+            "ParseError",
+            "InvalidRequest",
+            "MethodNotFound",
+            "InvalidParams",
+            "InternalError",
+            "NotInitialized",
+            "Cancelled",
+            "EntryNotFound",
+            "SessionNotFound",
+            "AmbiguousSession",
+            "SessionExists",
+            "NotASession",
+            "InvalidEntry",
+            "DuplicateEntry",
+            "NotOnBranch",
+            "LeafMoved",
+            "Busy",
+            "NothingToCompact",
+            "CannotShrink",
+            "SummaryFailed",
+            "BadSetting",
+            "NoSummarizer",
+            "AmbiguousOwner",
+            "Unsupported",
+            "SessionChanged",
+            "PiUnknown",
+            "ReadOnly",
+            "Unreadable",
+            "Degraded",
+            "FileChanged",
+            "TooLarge",
+            "Overloaded",
+            "Unauthorized",
+            "VersionUnsupported",
+            "WrongAgentDir",
+        ]
+        | None
+    ]
+    message: NotRequired[str | None]
+    operation: NotRequired[Literal["turn", "compaction", "summary"] | None]
+    needs: NotRequired[str | None]
+    leaf: NotRequired[EntryId | None]
+    ids: NotRequired[list[EntryId]]
+    editorText: NotRequired[str | None]
+    queued: NotRequired[bool]
+    file: NotRequired[str | None]
+    session: NotRequired[PiSession | None]
+    state: NotRequired[PiState | None]
+    entries: NotRequired[list[dict[str, Any]] | None]
+
+
+class PiCompactParams(TypedDict):
+    """Compacts; only when idle. Without `summary` pi's own model writes it."""
+
+    gen: int
+    requestId: str
+    client: str
+    clientId: str
+    baseLeaf: NotRequired[EntryId | None]
+    summary: NotRequired[str | None]
+    firstKept: NotRequired[EntryId | None]
+    tokensBefore: NotRequired[int | None]
+    details: NotRequired[dict[str, Any] | None]
+    instructions: NotRequired[str | None]
+
+
+class PiLabelParams(TypedDict):
+    """Labels an entry; at any time."""
+
+    gen: int
+    requestId: str
+    client: str
+    clientId: str
+    baseLeaf: NotRequired[EntryId | None]
+    target: EntryId
+    label: str | None
+
+
+class PiNameParams(TypedDict):
+    """Names the session; at any time."""
+
+    gen: int
+    requestId: str
+    client: str
+    clientId: str
+    baseLeaf: NotRequired[EntryId | None]
+    name: str
+
+
+class PiAppendParams(TypedDict):
+    """Appends entries that start no run."""
+
+    gen: int
+    requestId: str
+    client: str
+    clientId: str
+    baseLeaf: NotRequired[EntryId | None]
+    entries: list[dict[str, Any]]
+
+
+class PiContextEditParams(TypedDict):
+    """Takes an entry out of the context, changes it, or puts it back; only when idle."""
+
+    gen: int
+    requestId: str
+    client: str
+    clientId: str
+    baseLeaf: NotRequired[EntryId | None]
+    target: EntryId
+    replacement: dict[str, Any] | None
+
+
+class PiForkParams(TypedDict):
+    """A fork made by pi, which goes there; of sessions in memory only, when idle."""
+
+    gen: int
+    requestId: str
+    client: str
+    clientId: str
+    baseLeaf: NotRequired[EntryId | None]
+    entry: EntryId
+    position: Literal["before", "at"]
+
+
+class PiSwitchParams(TypedDict):
+    """Opens another session in that pi; only when idle. Its draft is kept."""
+
+    gen: int
+    requestId: str
+    client: str
+    clientId: str
+    baseLeaf: NotRequired[EntryId | None]
+    file: str
+
+
+class PiRereadParams(TypedDict):
+    """Has pi read its file anew and stand where it stood; only when idle."""
+
+    gen: int
+    requestId: str
+    client: str
+    clientId: str
+    baseLeaf: NotRequired[EntryId | None]
+
+
+class PiPromptParams(TypedDict):
+    """Gives pi a prompt, as if it had been typed. The user is asked once for each client."""
+
+    gen: int
+    requestId: str
+    client: str
+    clientId: str
+    baseLeaf: NotRequired[EntryId | None]
+    text: str
+    deliverAs: NotRequired[Literal["steer", "followUp"]]
+
+
+class PiAbortParams(TypedDict):
+    """Stops what runs. Messages that wait go back to the user's editor in a terminal."""
+
+    gen: int
+    requestId: str
+    client: str
+    clientId: str
+    baseLeaf: NotRequired[EntryId | None]
+
+
+class PiSnapshotParams(TypedDict):
+    """Asks for all entries and the state, as in an attach."""
+
+    gen: int
+    requestId: str
+    client: str
+    clientId: str
+    baseLeaf: NotRequired[EntryId | None]
 
 
 class Limits(TypedDict):

@@ -18,6 +18,8 @@ from pisessiond.client.progress import OnProgress
 
 Filter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
 
+Zoom = Literal["branches", "turns", "entries"]
+
 _Answer = TypeVar("_Answer")
 
 _PAGE = 2000
@@ -119,6 +121,36 @@ class SessionQuestions:
         return await self._call(
             answers.BranchesResult, "session/branches", query=query, limit=limit, cursor=cursor
         )
+
+    async def graph(
+        self,
+        zoom: Zoom = "turns",
+        *,
+        start: int | Unset = UNSET,
+        around: EntryId | Unset = UNSET,
+        count: int = 200,
+    ) -> answers.GraphResult:
+        """A stretch of the lanes graph, from a line on or around an entry, `here` among those."""
+        return await self._call(
+            answers.GraphResult,
+            "session/graph",
+            zoom=zoom,
+            start=start,
+            around=around,
+            count=count,
+        )
+
+    async def whole_graph(self, zoom: Zoom = "turns") -> answers.GraphResult:
+        """All lines of the graph, of one rev unless the session changes all the time."""
+        for _ in range(_TREE_ATTEMPTS):
+            whole = page = await self.graph(zoom, start=0, count=_PAGE)
+            while len(whole["lines"]) < page["total"] and page["rev"] == whole["rev"]:
+                page = await self.graph(zoom, start=len(whole["lines"]), count=_PAGE)
+                whole["lines"] += page["lines"]
+            if page["rev"] == whole["rev"]:
+                return whole
+        whole["lines"] = list({line["id"]: line for line in whole["lines"]}.values())
+        return whole
 
     async def whole_tree(self, *, filter: Filter = "all") -> answers.TreeResult:  # noqa: A002
         """All pages of the tree as one, of one rev unless the session changes all the time."""

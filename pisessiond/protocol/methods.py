@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from pisessiond.protocol import act_models as act
 from pisessiond.protocol import asked_models as asked
 from pisessiond.protocol import file_models as files
+from pisessiond.protocol import graph_models as graph
 from pisessiond.protocol import lifecycle_models as life
 from pisessiond.protocol import notification_models as told
 from pisessiond.protocol import row_models as row
@@ -203,6 +204,14 @@ BRANCHES: Final = Method(
     "Every branch by its end, or those with some words in them: for a picker.",
     _READS,
 )
+GRAPH: Final = Method(
+    "session/graph",
+    "read",
+    graph.GraphParams,
+    graph.GraphResult,
+    "A whole session as a picture of lanes, a stretch of its lines at a time.",
+    (*_READS, "EntryNotFound"),
+)
 ENTRIES: Final = Method(
     "session/entries",
     "read",
@@ -382,6 +391,7 @@ METHODS: Final[dict[str, Method[Any, Any]]] = {
         TREE,
         ROWS,
         BRANCHES,
+        GRAPH,
         ENTRIES,
         CONTEXT,
         CONTEXT_SIZE,

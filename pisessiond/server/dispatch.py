@@ -85,6 +85,7 @@ _ROWS: Final = (
     _bind(methods.TREE, tree.tree),
     _bind(methods.ROWS, tree.rows),
     _bind(methods.BRANCHES, tree.branches),
+    _bind(methods.GRAPH, tree.graph),
     _bind(methods.ENTRIES, tree.entries),
     _bind(methods.CONTEXT, context.context),
     _bind(methods.CONTEXT_SIZE, context.context_size),

@@ -122,12 +122,9 @@ def make_page(at: Standing, wish: RowsWish, marks: ForkMarks, *, keeps_up: bool)
         NoSuchLevel: no such row can be opened, or nothing is seen of the entry.
         InvalidRequest: a cursor names no row of the level.
     """
-    tree, session = at.tree, at.tree.session
-    edited = Edited()
-    if not session.index.has_forward_edit and tree.leaf != NONE:
-        edited = edited_at(session.sizes.edits_at(tree.leaf), session.entry)
-    forks = marks.by_row(session)
-    known = replace(at.known, edited=edited, forks=forks)
+    tree = at.tree
+    forks = marks.by_row(tree.session)
+    known = known_at(at, forks)
     level, path, sought = _find_level(tree, wish)
     depth = len(path_of_level(tree, level))
     cut = at.cut_of(level)
@@ -156,7 +153,16 @@ def make_page(at: Standing, wish: RowsWish, marks: ForkMarks, *, keeps_up: bool)
         path=None if path is None else tuple(path),
         standards=at.standards,
     )
-    return MadePage(page, growing, edited, forks, cut)
+    return MadePage(page, growing, known.edited, forks, cut)
+
+
+def known_at(at: Standing, forks: dict[int, tuple[str, ...]]) -> Known:
+    """What is known of a session beside its tree, with the edits at the leaf and its forks."""
+    tree, session = at.tree, at.tree.session
+    edited = Edited()
+    if not session.index.has_forward_edit and tree.leaf != NONE:
+        edited = edited_at(session.sizes.edits_at(tree.leaf), session.entry)
+    return replace(at.known, edited=edited, forks=forks)
 
 
 def _find_level(tree: Tree, wish: RowsWish) -> tuple[str | None, list[str] | None, int | None]:

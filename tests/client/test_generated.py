@@ -28,6 +28,7 @@ TYPED: dict[str, Callable[..., Any]] = {
     "session/tree": Session.tree,
     "session/rows": Session.rows,
     "session/branches": Session.branches,
+    "session/graph": Session.graph,
     "session/entries": Session.entries,
     "session/context": Session.context,
     "session/stats": Session.stats,

@@ -100,6 +100,24 @@ class Tree:
             case _:
                 raise NoSuchLevel(name)
 
+    def inside(self, segment: Segment) -> list[Segment]:
+        """The segments inside a row that holds parts of lines: all that can be opened but work.
+
+        Raises:
+            NoSuchLevel: it is none of those.
+        """
+        match segment.kind:
+            case "ahead":
+                return self._ahead_level()
+            case "alternative":
+                return self._alternative_level(segment.first)
+            case "group":
+                return self.branches(segment.branch_point)
+            case "summarised":
+                return self._summarised_level(segment.compaction)
+            case _:
+                raise NoSuchLevel(self.id_of(segment))
+
     def row_named(self, entry: str) -> int | None:
         found = self.session.index.find(entry)
         if found is None and entry.lstrip("-").replace(".", "", 1).isdigit():

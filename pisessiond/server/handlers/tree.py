@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pisessiond.protocol.graph_models import GraphParams, GraphResult
 from pisessiond.protocol.row_models import (
     BranchesParams,
     BranchesResult,
@@ -13,8 +14,10 @@ from pisessiond.protocol.row_models import (
 from pisessiond.protocol.view_models import EntriesParams, TreeParams, TreeResult
 from pisessiond.server import conversion
 from pisessiond.server.envelope import RawJson, encode
+from pisessiond.server.graph_conversion import graph_result
 from pisessiond.server.row_conversion import branches_result, rows_result
 from pisessiond.service.branch_listing import BranchWish
+from pisessiond.service.graph_pages import GraphWish
 from pisessiond.service.row_pages import RowsWish
 
 if TYPE_CHECKING:
@@ -52,6 +55,12 @@ async def branches(connection: Connection, params: BranchesParams) -> BranchesRe
     """Branches by their ends."""
     wish = BranchWish(params.query, params.limit, params.cursor)
     return branches_result(await connection.session(params.session).rows.branches(wish))
+
+
+async def graph(connection: Connection, params: GraphParams) -> GraphResult:
+    """A stretch of the graph."""
+    wish = GraphWish(params.zoom, params.start, params.around, params.count)
+    return graph_result(await connection.session(params.session).rows.graph(wish))
 
 
 async def entries(connection: Connection, params: EntriesParams) -> RawJson:

@@ -180,6 +180,38 @@ export interface WatchStatus {
   reason: string | null;
 }
 
+/** One running pi with the bridge in it. */
+export interface ConnectedPi {
+  /** Names it in the member `pi` of a request. */
+  pid: number;
+  /** How it runs. */
+  mode: "tui" | "rpc" | "print" | "json";
+  /** pi's version. */
+  version: string;
+  /** What it is doing; stalled: it does not answer. */
+  state: "idle" | "turn" | "compaction" | "summary" | "stalled";
+  /** A dialog of pi's is open. */
+  waitingForUser: boolean;
+  /** Messages that wait for the end of its run. */
+  pending: number;
+  /** Whether it can be moved and prompted from here. */
+  drives: boolean;
+  /** Why it cannot, in a sentence. */
+  why?: string | null;
+  /** It alone has the session open, and everything is written by it. */
+  owner: boolean;
+  /** Entries in the file that it has not read; 0: none. */
+  unseen: number;
+  /** Where it stands. */
+  leaf: EntryId | null;
+  /** Another pi's shell began it. */
+  nested?: boolean;
+  /** Handle of the session it has open; null between two. */
+  session: string | null;
+  /** Its file; null where it is in memory only, or not known. */
+  file: string | null;
+}
+
 /** What the process holds. */
 export interface Memory {
   /** Resident set in bytes; 0 where the system does not say. */
@@ -204,6 +236,8 @@ export interface StatusResult {
   sessions: ServedSession[];
   /** How changes by other programs are noticed; null: they are when something is asked. */
   watch: WatchStatus | null;
+  /** Running pi that are connected; absent: none. */
+  pis?: ConnectedPi[];
   /** What the process holds. */
   memory: Memory;
   /** Path of the log; null when it goes to standard error. */
@@ -299,7 +333,7 @@ export interface LeafConflict {
   theirs: EntryId | null;
 }
 
-/** A client of the daemon, as the one who did something. */
+/** A client of the daemon, or a running pi, as the one who did something. */
 export interface ClientOrigin {
   /** Its name, for people. */
   client: string;
@@ -307,6 +341,8 @@ export interface ClientOrigin {
   clientId: string;
   /** The `requestId` it gave, if any. */
   requestId?: string | null;
+  /** Of a running pi, which is the client `pi`: its process. */
+  pid?: number | null;
 }
 
 /** The context size if one stood at a node. */
@@ -451,6 +487,34 @@ export interface Present {
   name: string;
 }
 
+/** A pi that has a session open now. */
+export interface LivePi {
+  /** Names it in the member `pi` of a request. */
+  pid: number;
+  /** How it runs. */
+  mode: "tui" | "rpc" | "print" | "json";
+  /** pi's version. */
+  version: string;
+  /** What it is doing; stalled: it does not answer. */
+  state: "idle" | "turn" | "compaction" | "summary" | "stalled";
+  /** A dialog of pi's is open. */
+  waitingForUser: boolean;
+  /** Messages that wait for the end of its run. */
+  pending: number;
+  /** Whether it can be moved and prompted from here. */
+  drives: boolean;
+  /** Why it cannot, in a sentence. */
+  why?: string | null;
+  /** It alone has the session open, and everything is written by it. */
+  owner: boolean;
+  /** Entries in the file that it has not read; 0: none. */
+  unseen: number;
+  /** Where it stands. */
+  leaf: EntryId | null;
+  /** Another pi's shell began it. */
+  nested?: boolean;
+}
+
 /** How often a tool was called. */
 export interface RowCount {
   /** The tool. */
@@ -581,6 +645,8 @@ export interface OpenResult {
   operation: Progress | null;
   /** Who has it open, the asking client included; `session/didPresence` tells of changes. */
   clients: Present[];
+  /** Running pi that have it open, told of the same way; absent: none. */
+  pis?: LivePi[];
   /** With `rows`: the main line around `here`. Absent where the session changed meanwhile; then ask with `session/rows`. */
   rows?: RowsResult | null;
   /** pi's setting `branchSummary.skipPrompt`: moves are not to ask whether to summarise. */
@@ -669,6 +735,8 @@ export interface ListedSession {
   root: string;
   /** How many forks it is away from that one. */
   depth: number;
+  /** Running pi that have it open now; absent: none. */
+  pis?: LivePi[];
 }
 
 /** A folder in which sessions were looked for. */
@@ -858,6 +926,130 @@ export interface BranchesResult {
   branches: Branch[];
   /** Goes on here; null at the end. */
   cursor: string | null;
+}
+
+/** A stretch of the graph: from a line on, or around an entry. */
+export interface GraphParams {
+  /** Handle of an open session. */
+  session: string;
+  /** `turns`: a line for each row of the tree under the default filter, but those that only fold others away. `entries`: the same under `all`. `branches`: branch points, compactions, entries that sessions were forked from, `here`, and a line for the end of each branch. */
+  zoom?: "branches" | "turns" | "entries";
+  /** The number of the first line, from 0; past the end there are none. */
+  start?: number;
+  /** An entry to be found instead: its line stands in the middle, and `found` says which it is. */
+  around?: EntryId | "here" | null;
+  /** At most so many lines. */
+  count?: number;
+}
+
+/** A lane beside a line: it passes the line by, or begins there. */
+export interface GraphLane {
+  /** Its number: 0 is the main line, 9 the bundle. */
+  lane: number;
+  /** The context size there, which is how wide it is; null until known, and for the bundle. */
+  tokens: number | null;
+  /** Of the window; null when the window or the size is unknown, and for the bundle. */
+  percent: number | null;
+  /** The number of the next line in it. */
+  next: number | null;
+  /** How many branches are in it: more than one in the bundle only, and absent for one. */
+  count?: number;
+}
+
+/** What is told in the last line of a branch; the context size there is that of the line. */
+export interface GraphEnd {
+  /** The row of the branch in the tree (`b:`); null for the main line. */
+  row: string | null;
+  /** The last entry of it: where to navigate to; null in a session without entries. */
+  entry: EntryId | null;
+  /** How many entries it has since it left the line it is on. */
+  entries: number;
+  /** What its row in the tree is called; empty for the main line. */
+  title: string;
+  /** The newest label on it; null without one. */
+  label: string | null;
+}
+
+/** One line of the graph; what it has in common with a row of the tree means the same there. */
+export interface GraphLine {
+  /** The id of the row of the tree that it is; no two lines have the same. */
+  id: string;
+  /** What it stands for; never `summarised`, `group`; `alternative` and `ahead` only where the zoom is `branches`, as the end of a branch. */
+  kind: "user" | "answer" | "work" | "step" | "bash" | "note" | "compaction" | "summarised" | "branchSummary" | "alternative" | "group" | "ahead" | "here" | "meta";
+  /** What acting on it means; null: before the first entry. */
+  entry: EntryId | null;
+  /** The first entry it stands for; null for `here`. */
+  first: EntryId | null;
+  /** The last entry it stands for; null for `here`. */
+  last: EntryId | null;
+  /** How many entries its row stands for. */
+  entries: number;
+  /** One plain line, at most 200 UTF-16 units. */
+  title: string;
+  /** The label of its entry; null without one. */
+  label: string | null;
+  /** Tools, most used first; of work and steps. */
+  counts: RowCount[];
+  /** Failed steps in it. */
+  failed: number;
+  /** Of work: results in it that are out of the context; absent where none is. */
+  out?: number | null;
+  /** How it ended; null where nothing can fail. */
+  outcome: "ok" | "failed" | "error" | "aborted" | "running" | null;
+  /** ISO 8601 of `entry`; null where it cannot be read. */
+  time: string | null;
+  /** Milliseconds from its first entry to `entry`; of work only. */
+  duration: number | null;
+  /** Its own size, estimated, in tokens; null until known. */
+  tokens: number | null;
+  /** The context size if one stood there, which is how wide its lane is; null until known. */
+  size: RowSize | null;
+  /** States, none of which is told by colour alone. */
+  flags: ("active" | "ahead" | "summarised" | "omitted" | "replaced" | "unsaved" | "problem" | "external" | "notInContext")[];
+  /** Handles or paths of sessions forked here. */
+  forks: string[];
+  /** Who appended it, where that is known: a client's name, or `external`. */
+  by: string | null;
+  /** Its lane: 0 is the main line, 1 to 8 those beside it, 9 the bundle of all the rest. */
+  lane: number;
+  /** The number of the line it stands under, always smaller than its own; null for a root. */
+  parent: number | null;
+  /** The number of the next line of its branch; null at its end. */
+  next: number | null;
+  /** Its branch leaves the bundle here, so that a connection leads from lane 9 to its own; absent where it does not. */
+  comesOut?: boolean;
+  /** The lanes that come from above and go on below, by number; its own is among them only where it is the bundle and others are in that. */
+  passing: GraphLane[];
+  /** The lanes that begin here, led to their places from its own lane. */
+  leaving: GraphLane[];
+  /** Where a branch ends; absent elsewhere. */
+  end?: GraphEnd | null;
+}
+
+/** A stretch of the graph, oldest line first. Lines are numbered from the top. A change of the session may number them anew: who draws asks again for what is in sight, at most every 200 ms, by `around` and what it holds on to, and merges by id. */
+export interface GraphResult {
+  /** The revision they are of. */
+  rev: number;
+  /** As asked for. */
+  zoom: "branches" | "turns" | "entries";
+  /** Lines of the whole graph. */
+  total: number;
+  /** Lanes of the whole graph, 10 at most; the bundle is the tenth. */
+  lanes: number;
+  /** The context window in tokens that percents are of; null when unknown. */
+  window: number | null;
+  /** The number of the line `here`. */
+  here: number;
+  /** The number of the first line below. */
+  start: number;
+  /** The stretch. */
+  lines: GraphLine[];
+  /** With `around`: the number of the line that stands for the entry; where none does, of the nearest one. */
+  found?: number | null;
+  /** The number of the last line before the stretch at which branches leave; null for none. */
+  pointBefore: number | null;
+  /** The number of the first line behind the stretch at which branches leave; null for none. */
+  pointAfter: number | null;
 }
 
 /** Bodies of entries: of some, of a branch, or since one; of the active branch by default. */
@@ -1155,6 +1347,10 @@ export interface AppendParams {
   session: string;
   /** Compare-and-set: refused with LeafMoved if the leaf is another one. Null: before the first entry. Absent: no comparison. */
   baseLeaf?: EntryId | null;
+  /** Pid of the running pi that is to do it, where several have the session open. */
+  pi?: number | null;
+  /** While the pi that has it open is at work: wait until it is idle, then decide anew. One request a session waits so. */
+  whenIdle?: boolean;
   /** Any type; id, parentId and timestamp may be left out. A known id with the same body repeats the answer, with another body it is DuplicateEntry. */
   entry?: JsonObject | null;
   /** Several, appended as one change: all or none. */
@@ -1181,6 +1377,10 @@ export interface NavigateParams {
   session: string;
   /** Compare-and-set: refused with LeafMoved if the leaf is another one. Null: before the first entry. Absent: no comparison. */
   baseLeaf?: EntryId | null;
+  /** Pid of the running pi that is to do it, where several have the session open. */
+  pi?: number | null;
+  /** While the pi that has it open is at work: wait until it is idle, then decide anew. One request a session waits so. */
+  whenIdle?: boolean;
   /** The entry to go to; null: before the first one. */
   target: EntryId | null;
   /** Stand at that very entry, also when it is a user message (else its parent, as in pi). */
@@ -1263,6 +1463,10 @@ export interface CompactParams {
   session: string;
   /** Compare-and-set: refused with LeafMoved if the leaf is another one. Null: before the first entry. Absent: no comparison. */
   baseLeaf?: EntryId | null;
+  /** Pid of the running pi that is to do it, where several have the session open. */
+  pi?: number | null;
+  /** While the pi that has it open is at work: wait until it is idle, then decide anew. One request a session waits so. */
+  whenIdle?: boolean;
   /** For the summarizer. */
   customInstructions?: string | null;
   /** A summary already written. */
@@ -1369,12 +1573,18 @@ export interface ForkParams {
   session: string;
   /** Compare-and-set: refused with LeafMoved if the leaf is another one. Null: before the first entry. Absent: no comparison. */
   baseLeaf?: EntryId | null;
+  /** Pid of the running pi that is to do it, where several have the session open. */
+  pi?: number | null;
+  /** While the pi that has it open is at work: wait until it is idle, then decide anew. One request a session waits so. */
+  whenIdle?: boolean;
   /** Absent: the leaf, `at`. */
   entry?: EntryId | null;
   /** `before` (a user message, its text comes back) or `at` any entry; `before` by default. */
   position?: "before" | "at" | null;
   /** The folder the new session belongs to; relative to the client's `cwd`. */
   cwd?: string | null;
+  /** The running pi that has the session open goes to the new one; only when it is idle. */
+  takePi?: boolean;
   /** Change nothing and say what the fork would hold, in `preview`. */
   dryRun?: boolean;
 }
@@ -1395,6 +1605,8 @@ export interface ForkResult {
   editorText?: string | null;
   /** The source's revision in which its subscribers are told of the fork. */
   sourceRev?: number;
+  /** With `takePi`: why pi is where it was all the same, in a sentence; absent when it came. */
+  piStayed?: string | null;
   /** With `dryRun`; `session` and `path` are then the source's. */
   preview?: MovePreview | null;
 }
@@ -1407,6 +1619,10 @@ export interface CloneParams {
   session: string;
   /** Compare-and-set: refused with LeafMoved if the leaf is another one. Null: before the first entry. Absent: no comparison. */
   baseLeaf?: EntryId | null;
+  /** Pid of the running pi that is to do it, where several have the session open. */
+  pi?: number | null;
+  /** While the pi that has it open is at work: wait until it is idle, then decide anew. One request a session waits so. */
+  whenIdle?: boolean;
 }
 
 /** Labels an entry. */
@@ -1417,6 +1633,10 @@ export interface LabelParams {
   session: string;
   /** Compare-and-set: refused with LeafMoved if the leaf is another one. Null: before the first entry. Absent: no comparison. */
   baseLeaf?: EntryId | null;
+  /** Pid of the running pi that is to do it, where several have the session open. */
+  pi?: number | null;
+  /** While the pi that has it open is at work: wait until it is idle, then decide anew. One request a session waits so. */
+  whenIdle?: boolean;
   /** Which entry. */
   target: EntryId;
   /** Null or empty clears it. */
@@ -1439,6 +1659,10 @@ export interface RenameParams {
   session: string;
   /** Compare-and-set: refused with LeafMoved if the leaf is another one. Null: before the first entry. Absent: no comparison. */
   baseLeaf?: EntryId | null;
+  /** Pid of the running pi that is to do it, where several have the session open. */
+  pi?: number | null;
+  /** While the pi that has it open is at work: wait until it is idle, then decide anew. One request a session waits so. */
+  whenIdle?: boolean;
   /** Null or empty clears it. */
   name: string | null;
 }
@@ -1451,10 +1675,220 @@ export interface EditContextParams {
   session: string;
   /** Compare-and-set: refused with LeafMoved if the leaf is another one. Null: before the first entry. Absent: no comparison. */
   baseLeaf?: EntryId | null;
+  /** Pid of the running pi that is to do it, where several have the session open. */
+  pi?: number | null;
+  /** While the pi that has it open is at work: wait until it is idle, then decide anew. One request a session waits so. */
+  whenIdle?: boolean;
   /** Which entry. */
   target: EntryId;
   /** `{content}` stands instead of the entry's; null leaves the entry out; `restore` takes it back as it was. */
   replacement: JsonObject | "restore" | null;
+}
+
+/** A prompt for the pi that has the session open. */
+export interface PromptParams {
+  /** Repeating it from the same `client.id` within ten minutes repeats the answer, not the act. */
+  requestId?: string | null;
+  /** Handle of an open session. */
+  session: string;
+  /** The words. */
+  text: string;
+  /** While a run is on: between its steps, or behind it; absent: behind it. */
+  deliverAs?: "steer" | "followUp" | null;
+  /** Pid of the one that is meant, where several have it open. */
+  pi?: number | null;
+}
+
+/** pi has taken it. */
+export interface PromptResult {
+  /** The session's revision. */
+  rev: number;
+  /** The leaf now. */
+  leaf: EntryId | null;
+  /** The user message; absent while it waits. */
+  entry?: EntryId | null;
+  /** It waits for the end of the run, or its next step. */
+  queued: boolean;
+}
+
+/** Stops what a pi runs in this session. */
+export interface AbortParams {
+  /** Repeating it from the same `client.id` within ten minutes repeats the answer, not the act. */
+  requestId?: string | null;
+  /** Handle of an open session. */
+  session: string;
+  /** Pid of the one that is meant, where several have it open. */
+  pi?: number | null;
+}
+
+/** The session a pi has open. */
+export interface PiSession {
+  /** The session id. */
+  id: string;
+  /** Absolute path, planned or there; absent for a session in memory only. */
+  file?: string | null;
+  /** Whether the file is there. */
+  onDisk: boolean;
+  /** Its folder. */
+  cwd: string;
+  /** Its name, if it has one. */
+  name?: string | null;
+  /** Of a fork: what it was forked from. */
+  parentSession?: string | null;
+  /** ISO time of its header. */
+  timestamp?: string | null;
+  /** Where pi stands; null: before the first entry. */
+  leaf: EntryId | null;
+  /** Entries in pi's memory. */
+  count: number;
+  /** The newest of them in the order they were appended; null when there is none. */
+  lastId: EntryId | null;
+}
+
+/** pi's own figure of its context. */
+export interface PiUsage {
+  /** Null right after a compaction. */
+  tokens?: number | null;
+  /** Of its model, in tokens. */
+  window?: number | null;
+}
+
+/** What a pi is doing. */
+export interface PiState {
+  /** Nothing runs, so that it may be moved. */
+  idle: boolean;
+  /** What runs; null when idle. */
+  operation?: "turn" | "compaction" | "summary" | null;
+  /** A dialog of pi's is open. */
+  waitingForUser?: boolean;
+  /** Messages that wait for the end of the run. */
+  pending?: number;
+  /** Its own figure of its context, told when a run ends. */
+  usage?: PiUsage | null;
+  /** As `provider/modelId`. */
+  model?: string | null;
+  /** Its thinking level. */
+  thinking?: string | null;
+  /** The run that has just ended was stopped. */
+  aborted?: boolean;
+}
+
+/** A pi has this session open: after each start, replacement, reload and reconnection. */
+export interface PiAttachParams {
+  /** Counts the sessions of this process. */
+  gen: number;
+  /** Why now. */
+  reason: "startup" | "reload" | "new" | "resume" | "fork" | "reconnect";
+  /** What it had open before. */
+  previousFile?: string | null;
+  /** What it has open. */
+  session: PiSession;
+  /** What it is doing. */
+  state: PiState;
+  /** All entries, whole, in the order they were appended; where they are not on disk. */
+  entries?: JsonObject[] | null;
+}
+
+/** How the daemon sees that pi. */
+export interface PiAttachResult {
+  /** The handle. */
+  session: string;
+  /** It alone has the session open: it writes, the daemon does not. */
+  owner: boolean;
+  /** Entries in the file that this pi has not read. */
+  unseen: number;
+  /** Where the daemon's clients had left the leaf, for pi to go there; absent when pi stands there already, or its own place counts. */
+  position?: EntryId | null;
+}
+
+/** A pi has left its session. */
+export interface PiDetachedParams {
+  /** Which. */
+  gen: number;
+  /** Why. */
+  reason: "quit" | "reload" | "new" | "resume" | "fork" | "off";
+  /** The file it opens instead. */
+  target?: string | null;
+}
+
+/** Entries came, or the leaf moved. Of a file: a hint that its bytes are there. */
+export interface PiDidChangeParams {
+  /** Which session of the process. */
+  gen: number;
+  /** Counts from 1 after each attach, without gaps. */
+  seq: number;
+  /** Where pi stands now. */
+  leaf: EntryId | null;
+  /** Entries in pi's memory now. */
+  count: number;
+  /** New ones in order: id, parentId and type of those on disk, else whole. */
+  entries?: JsonObject[];
+  /** Whether the session is in its file now; the first word that it is tells of the flush. */
+  onDisk: boolean;
+  /** append, navigate, compact, label, edit, poll, …: for the log. */
+  why?: string;
+}
+
+/** What that pi is doing has changed. */
+export interface PiDidStateParams {
+  /** Nothing runs, so that it may be moved. */
+  idle: boolean;
+  /** What runs; null when idle. */
+  operation?: "turn" | "compaction" | "summary" | null;
+  /** A dialog of pi's is open. */
+  waitingForUser?: boolean;
+  /** Messages that wait for the end of the run. */
+  pending?: number;
+  /** Its own figure of its context, told when a run ends. */
+  usage?: PiUsage | null;
+  /** As `provider/modelId`. */
+  model?: string | null;
+  /** Its thinking level. */
+  thinking?: string | null;
+  /** The run that has just ended was stopped. */
+  aborted?: boolean;
+  /** Which session of the process. */
+  gen: number;
+  /** The session's name. */
+  name?: string | null;
+}
+
+/** A person moves the leaf in pi itself. No answer within five seconds counts as none. */
+export interface PiWillNavigateParams {
+  /** Which session of the process. */
+  gen: number;
+  /** Where to. */
+  target: EntryId;
+  /** Where pi stands. */
+  left: EntryId | null;
+  /** Whether a summary of what is left is wanted. */
+  summarize: boolean;
+  /** How many entries are left behind. */
+  entries: number;
+}
+
+/** What pi is to do about it; empty: what it would. */
+export interface PiWord {
+  /** It is not to happen. */
+  cancel?: boolean;
+  /** Stands instead of what pi's model would write. */
+  summary?: string | null;
+  /** Stored beside it. */
+  details?: JsonObject | null;
+}
+
+/** pi is about to compact. No answer within five seconds counts as none. */
+export interface PiWillCompactParams {
+  /** Which session of the process. */
+  gen: number;
+  /** pi's word: manual, threshold, overflow. */
+  reason: string;
+  /** Where pi cuts. */
+  firstKept: EntryId;
+  /** pi's figure of the context now. */
+  tokensBefore: number;
+  /** What the person asked the summary to mind. */
+  instructions?: string | null;
 }
 
 /** A contiguous step of one session. Apply it only if `epoch` is yours and `base` your rev; ignore a lower base; at a higher one or another epoch open the session again. */
@@ -1497,12 +1931,14 @@ export interface DidProgress {
   message?: string | null;
 }
 
-/** Who has a session open; outside `rev`, at most ten a second. Told to everyone who has it open when that changes. `session/open` answers it too. */
+/** Who has a session open, running pi too; outside `rev`, at most ten a second. Told to everyone who has it open when that changes, or what a pi is doing. `session/open` answers it too. */
 export interface DidPresence {
   /** The handle. */
   session: string;
   /** Each once, in the order they came. */
   clients: Present[];
+  /** Running pi that have it open; absent: none. */
+  pis?: LivePi[];
 }
 
 /** How far a request is, as LSP tells it. */
@@ -1615,6 +2051,246 @@ export interface SummarizeResult {
   model?: string | null;
 }
 
+/** Moves the leaf as pi's /tree does; only when idle. */
+export interface PiNavigateParams {
+  /** Which session of the process is meant; another one by now: refused, SessionChanged. */
+  gen: number;
+  /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
+  requestId: string;
+  /** Who wants it, for people. */
+  client: string;
+  /** The same over reconnects; what the user allowed is remembered by it. */
+  clientId: string;
+  /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
+  baseLeaf?: EntryId | null;
+  /** Where to. Of a user message pi takes the parent. */
+  target: EntryId;
+  /** With a summary of what is left: the one given here, or pi's own. */
+  summarize?: boolean;
+  /** Stands instead of what pi's model would write. */
+  summary?: string | null;
+  /** Stored beside it. */
+  details?: JsonObject | null;
+  /** For pi's model. */
+  instructions?: string | null;
+  /** Put on the summary, or without one on the target. */
+  label?: string | null;
+}
+
+/** What a bridge answers to all of these. A refusal has changed nothing in pi. */
+export interface PiAnswer {
+  /** Why not; absent when it was done. PiUnknown: it may have been done. */
+  refused?: "ParseError" | "InvalidRequest" | "MethodNotFound" | "InvalidParams" | "InternalError" | "NotInitialized" | "Cancelled" | "EntryNotFound" | "SessionNotFound" | "AmbiguousSession" | "SessionExists" | "NotASession" | "InvalidEntry" | "DuplicateEntry" | "NotOnBranch" | "LeafMoved" | "Busy" | "NothingToCompact" | "CannotShrink" | "SummaryFailed" | "BadSetting" | "NoSummarizer" | "AmbiguousOwner" | "Unsupported" | "SessionChanged" | "PiUnknown" | "ReadOnly" | "Unreadable" | "Degraded" | "FileChanged" | "TooLarge" | "Overloaded" | "Unauthorized" | "VersionUnsupported" | "WrongAgentDir" | null;
+  /** The same in a sentence, with the next step. */
+  message?: string | null;
+  /** Of Busy: what runs. */
+  operation?: "turn" | "compaction" | "summary" | null;
+  /** Of Unsupported: what would be needed. */
+  needs?: string | null;
+  /** Where pi stands now. */
+  leaf?: EntryId | null;
+  /** Entries that were appended by it, in order. */
+  ids?: EntryId[];
+  /** Text of the user message navigated to. */
+  editorText?: string | null;
+  /** Of a prompt: it waits for the end of the run, or its next step. */
+  queued?: boolean;
+  /** The session file pi has open now, where it is another one. */
+  file?: string | null;
+  /** Of a snapshot. */
+  session?: PiSession | null;
+  /** Of a snapshot. */
+  state?: PiState | null;
+  /** Of a snapshot: all, whole. */
+  entries?: JsonObject[] | null;
+}
+
+/** Compacts; only when idle. Without `summary` pi's own model writes it. */
+export interface PiCompactParams {
+  /** Which session of the process is meant; another one by now: refused, SessionChanged. */
+  gen: number;
+  /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
+  requestId: string;
+  /** Who wants it, for people. */
+  client: string;
+  /** The same over reconnects; what the user allowed is remembered by it. */
+  clientId: string;
+  /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
+  baseLeaf?: EntryId | null;
+  /** The text, already written. */
+  summary?: string | null;
+  /** Where to cut; with `summary`. */
+  firstKept?: EntryId | null;
+  /** The size before; with `summary`. */
+  tokensBefore?: number | null;
+  /** Stored beside it. */
+  details?: JsonObject | null;
+  /** For pi's model. */
+  instructions?: string | null;
+}
+
+/** Labels an entry; at any time. */
+export interface PiLabelParams {
+  /** Which session of the process is meant; another one by now: refused, SessionChanged. */
+  gen: number;
+  /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
+  requestId: string;
+  /** Who wants it, for people. */
+  client: string;
+  /** The same over reconnects; what the user allowed is remembered by it. */
+  clientId: string;
+  /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
+  baseLeaf?: EntryId | null;
+  /** Which. */
+  target: EntryId;
+  /** Null clears it. */
+  label: string | null;
+}
+
+/** Names the session; at any time. */
+export interface PiNameParams {
+  /** Which session of the process is meant; another one by now: refused, SessionChanged. */
+  gen: number;
+  /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
+  requestId: string;
+  /** Who wants it, for people. */
+  client: string;
+  /** The same over reconnects; what the user allowed is remembered by it. */
+  clientId: string;
+  /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
+  baseLeaf?: EntryId | null;
+  /** Empty clears it. */
+  name: string;
+}
+
+/** Appends entries that start no run. Those of type `custom` at any time, `custom_message` and `message` when idle. */
+export interface PiAppendParams {
+  /** Which session of the process is meant; another one by now: refused, SessionChanged. */
+  gen: number;
+  /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
+  requestId: string;
+  /** Who wants it, for people. */
+  client: string;
+  /** The same over reconnects; what the user allowed is remembered by it. */
+  clientId: string;
+  /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
+  baseLeaf?: EntryId | null;
+  /** As in `session/append`, without id, parentId and timestamp, which pi gives. */
+  entries: JsonObject[];
+}
+
+/** Takes an entry out of the context, changes it, or puts it back; only when idle. */
+export interface PiContextEditParams {
+  /** Which session of the process is meant; another one by now: refused, SessionChanged. */
+  gen: number;
+  /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
+  requestId: string;
+  /** Who wants it, for people. */
+  client: string;
+  /** The same over reconnects; what the user allowed is remembered by it. */
+  clientId: string;
+  /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
+  baseLeaf?: EntryId | null;
+  /** Which. */
+  target: EntryId;
+  /** `{content}` stands instead; null leaves it out. */
+  replacement: JsonObject | null;
+}
+
+/** A fork made by pi, which goes there; of sessions in memory only, when idle. */
+export interface PiForkParams {
+  /** Which session of the process is meant; another one by now: refused, SessionChanged. */
+  gen: number;
+  /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
+  requestId: string;
+  /** Who wants it, for people. */
+  client: string;
+  /** The same over reconnects; what the user allowed is remembered by it. */
+  clientId: string;
+  /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
+  baseLeaf?: EntryId | null;
+  /** From where. */
+  entry: EntryId;
+  /** Before a user message, or at any entry. */
+  position: "before" | "at";
+}
+
+/** Opens another session in that pi; only when idle. Its draft is kept. */
+export interface PiSwitchParams {
+  /** Which session of the process is meant; another one by now: refused, SessionChanged. */
+  gen: number;
+  /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
+  requestId: string;
+  /** Who wants it, for people. */
+  client: string;
+  /** The same over reconnects; what the user allowed is remembered by it. */
+  clientId: string;
+  /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
+  baseLeaf?: EntryId | null;
+  /** Absolute path of a session file that is there. */
+  file: string;
+}
+
+/** Has pi read its file anew and stand where it stood; only when idle. */
+export interface PiRereadParams {
+  /** Which session of the process is meant; another one by now: refused, SessionChanged. */
+  gen: number;
+  /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
+  requestId: string;
+  /** Who wants it, for people. */
+  client: string;
+  /** The same over reconnects; what the user allowed is remembered by it. */
+  clientId: string;
+  /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
+  baseLeaf?: EntryId | null;
+}
+
+/** Gives pi a prompt, as if it had been typed. The user is asked once for each client. */
+export interface PiPromptParams {
+  /** Which session of the process is meant; another one by now: refused, SessionChanged. */
+  gen: number;
+  /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
+  requestId: string;
+  /** Who wants it, for people. */
+  client: string;
+  /** The same over reconnects; what the user allowed is remembered by it. */
+  clientId: string;
+  /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
+  baseLeaf?: EntryId | null;
+  /** The words. */
+  text: string;
+  /** While a run is on: between its steps, or behind it. Means nothing when idle. */
+  deliverAs?: "steer" | "followUp";
+}
+
+/** Stops what runs. Messages that wait go back to the user's editor in a terminal. */
+export interface PiAbortParams {
+  /** Which session of the process is meant; another one by now: refused, SessionChanged. */
+  gen: number;
+  /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
+  requestId: string;
+  /** Who wants it, for people. */
+  client: string;
+  /** The same over reconnects; what the user allowed is remembered by it. */
+  clientId: string;
+  /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
+  baseLeaf?: EntryId | null;
+}
+
+/** Asks for all entries and the state, as in an attach. */
+export interface PiSnapshotParams {
+  /** Which session of the process is meant; another one by now: refused, SessionChanged. */
+  gen: number;
+  /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
+  requestId: string;
+  /** Who wants it, for people. */
+  client: string;
+  /** The same over reconnects; what the user allowed is remembered by it. */
+  clientId: string;
+  /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
+  baseLeaf?: EntryId | null;
+}
+
 /** What a client should not exceed. */
 export interface Limits {
   /** Bytes of one message's body. */
@@ -1675,6 +2351,7 @@ export interface Requests {
   "session/tree": { params: TreeParams; result: TreeResult };
   "session/rows": { params: RowsParams; result: RowsResult };
   "session/branches": { params: BranchesParams; result: BranchesResult };
+  "session/graph": { params: GraphParams; result: GraphResult };
   "session/entries": { params: EntriesParams; result: EntriesResult };
   "session/context": { params: ContextParams; result: ContextResult };
   "session/contextSize": { params: ContextSizeParams; result: ContextSizeResult };
@@ -1694,6 +2371,11 @@ export interface Requests {
   "session/label": { params: LabelParams; result: Done };
   "session/rename": { params: RenameParams; result: Done };
   "session/editContext": { params: EditContextParams; result: Done };
+  "session/prompt": { params: PromptParams; result: PromptResult };
+  "session/abort": { params: AbortParams; result: Done };
+  "pi/attach": { params: PiAttachParams; result: PiAttachResult };
+  "pi/willNavigate": { params: PiWillNavigateParams; result: PiWord };
+  "pi/willCompact": { params: PiWillCompactParams; result: PiWord };
 }
 
 /** What a client tells. */
@@ -1701,6 +2383,9 @@ export interface Notices {
   "initialized": NoParams;
   "exit": NoParams;
   "$/cancelRequest": CancelParams;
+  "pi/detached": PiDetachedParams;
+  "pi/didChange": PiDidChangeParams;
+  "pi/didState": PiDidStateParams;
 }
 
 /** What the daemon tells unasked. */
@@ -1719,4 +2404,16 @@ export interface Asked {
   "session/willCompact": { params: WillCompactParams; result: WillResult };
   "session/willNavigate": { params: WillNavigateParams; result: WillResult };
   "session/summarize": { params: SummarizeParams; result: SummarizeResult };
+  "pi/navigate": { params: PiNavigateParams; result: PiAnswer };
+  "pi/compact": { params: PiCompactParams; result: PiAnswer };
+  "pi/label": { params: PiLabelParams; result: PiAnswer };
+  "pi/name": { params: PiNameParams; result: PiAnswer };
+  "pi/append": { params: PiAppendParams; result: PiAnswer };
+  "pi/contextEdit": { params: PiContextEditParams; result: PiAnswer };
+  "pi/fork": { params: PiForkParams; result: PiAnswer };
+  "pi/switch": { params: PiSwitchParams; result: PiAnswer };
+  "pi/reread": { params: PiRereadParams; result: PiAnswer };
+  "pi/prompt": { params: PiPromptParams; result: PiAnswer };
+  "pi/abort": { params: PiAbortParams; result: PiAnswer };
+  "pi/snapshot": { params: PiSnapshotParams; result: PiAnswer };
 }

@@ -1,0 +1,298 @@
+"""Where each line of a graph stands: its number and its lane, and which lanes pass it by."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pisessiond.core.graph.gathering import Branch, Node
+from pisessiond.core.index import NONE, Index
+
+LANES: Final = 8
+"""Lanes beside that of the main line."""
+BUNDLE: Final = LANES + 1
+"""The lane of all branches that none of those is free for."""
+
+_EMPTY: Final[tuple[int, ...]] = (NONE,) * BUNDLE
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """A lane that passes a line by, or begins there."""
+
+    lane: int
+    next: int
+    """The next line in it; NONE where it is not known."""
+    row: int
+    """The entry whose context size the lane has there; NONE for the bundle."""
+    count: int = 1
+    """How many branches are in it: more than one in the bundle only."""
+
+
+@dataclass(slots=True)
+class Layout:
+    """A graph: lines by number, oldest first. Branches have numbers too; the main line's is 0."""
+
+    branches: Sequence[Branch]
+    nodes: list[Node]
+    """The lines."""
+    parent: array[int]
+    """By line, the one it stands under; NONE for a root."""
+    branch: array[int]
+    """By line, its branch."""
+    lane: bytearray
+    """By line."""
+    own: list[array[int]]
+    """By branch, its lines."""
+    live: list[tuple[int, ...]]
+    """By line, the branch in each lane just below it; the bundle aside."""
+    bundled: array[int]
+    """By line, how many branches are in the bundle just below it."""
+    joined: dict[int, int]
+    """By line, how many join the bundle there."""
+    through: list[tuple[int, int]]
+    """The lines that one comes to from the bundle, each with that in which its branch joined."""
+    points: list[int]
+    """The lines at which branches leave, in order."""
+    here: int
+    """The line that says where one stands."""
+    lanes: int
+    """How many lanes there are, the bundle among them."""
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def line_of(self, node: Node) -> int:
+        """The number of a line."""
+        branch = next(at for at, one in enumerate(self.branches) if one is node.branch)
+        return next(line for line in self.own[branch] if self.nodes[line] is node)
+
+    def next(self, line: int) -> int:
+        """The next line of the same branch; NONE at its end."""
+        return self._next_of(self.branch[line], line)
+
+    def comes_out(self, line: int) -> bool:
+        """Whether a line is its branch's first, in which that leaves the bundle for a lane."""
+        lane, branch = self.lane[line], self.branch[line]
+        is_new = lane != BUNDLE and branch != self._before(line)[lane]
+        return is_new and self.branches[branch].above is not None
+
+    def passing(self, line: int) -> Iterator[Passing]:
+        """The lanes that come from above a line and go on below it; its own only as the bundle."""
+        for lane, (above, below) in enumerate(
+            zip(self._before(line), self.live[line], strict=True)
+        ):
+            if above == below != NONE and lane != self.lane[line]:
+                yield self._passing(lane, above, line)
+        count = self.bundled[line] - self.joined.get(line, 0)
+        if self.lane[line] == BUNDLE and self.next(line) != NONE:
+            count -= 1
+        if count:
+            yield Passing(BUNDLE, self._next_bundled(line), NONE, count)
+
+    def leaving(self, line: int) -> Iterator[Passing]:
+        """The lanes that begin in a line and are led there from its own."""
+        own, node = self.branch[line], self.nodes[line]
+        for lane, (above, below) in enumerate(
+            zip(self._before(line), self.live[line], strict=True)
+        ):
+            if above != below and below not in (NONE, own) and self.branches[below].above is node:
+                yield self._passing(lane, below, line)
+        if joined := self.joined.get(line, 0):
+            yield Passing(BUNDLE, self._next_bundled(line), NONE, joined)
+
+    def points_around(self, first: int, stop: int) -> tuple[int, int]:
+        """The nearest lines before and behind a stretch at which branches leave; NONE for none."""
+        before = bisect_right(self.points, first - 1)
+        behind = bisect_right(self.points, stop - 1)
+        return (
+            self.points[before - 1] if before else NONE,
+            self.points[behind] if behind < len(self.points) else NONE,
+        )
+
+    def _before(self, line: int) -> tuple[int, ...]:
+        return self.live[line - 1] if line else _EMPTY
+
+    def _next_of(self, branch: int, line: int) -> int:
+        own = self.own[branch]
+        at = bisect_right(own, line)
+        return own[at] if at < len(own) else NONE
+
+    def _passing(self, lane: int, branch: int, line: int) -> Passing:
+        own = self.own[branch]
+        at = bisect_right(own, line)
+        above = self.branches[branch].above
+        node = self.nodes[own[at - 1]] if at else above
+        assert node is not None
+        # Before its first line a branch is as large as where it begins.
+        leaves = self.branches[branch].leaves
+        row = leaves.branch_point if not at and leaves is not None else node.segment.last
+        return Passing(lane, own[at], row)
+
+    def _next_bundled(self, line: int) -> int:
+        at = bisect_right(self.through, (line, len(self)))
+        while at < len(self.through):
+            found, joined = self.through[at]
+            if joined <= line:
+                return found
+            at += 1
+        return NONE
+
+
+def lay_out(index: Index, leaf: int, branches: Sequence[Branch]) -> Layout:
+    """Numbers and lanes for the lines of branches.
+
+    Args:
+        index: of the session.
+        leaf: where it stands; NONE before the first entry.
+        branches: as they were gathered.
+    """
+    return _Placing(branches, _in_order(index, leaf, branches)).layout()
+
+
+# Order -----------------------------------------------------------------------------------------
+
+
+def _in_order(index: Index, leaf: int, branches: Sequence[Branch]) -> list[Node]:
+    """All lines, oldest first, each behind the one it stands under."""
+    place = _places(index)
+
+    def key(node: Node) -> tuple[int, int]:
+        segment = node.segment
+        if segment.kind == "here":
+            return (place(leaf), 1)
+        if segment is node.branch.leaves or segment is node.branch.ahead:
+            return (place(segment.last), 2)
+        return (place(segment.first), 0)
+
+    return sorted((node for branch in branches for node in branch.nodes), key=key)
+
+
+def _places(index: Index) -> Callable[[int], int]:
+    """By row, a number that grows with the file and is larger than that of its parent."""
+    if index.order is None:
+        return int
+    order = list(index.order)
+    youngest = array("q", bytes(8 * (max(order, default=NONE) + 1)))
+    places = array("q", youngest)
+    for at, row in enumerate(order):
+        above = index.parent[row]
+        # A child that the file has before its parent counts as no older than that.
+        youngest[row] = max(row, youngest[above]) if above != NONE else row
+        places[row] = youngest[row] * (len(order) + 1) + at
+    return lambda row: places[row] if row != NONE else NONE
+
+
+# Lanes -----------------------------------------------------------------------------------------
+
+
+class _Placing:
+    """Going through the lines once, from the oldest on."""
+
+    def __init__(self, branches: Sequence[Branch], nodes: list[Node]) -> None:
+        self._branches = branches
+        self._nodes = nodes
+        lines = {id(node): line for line, node in enumerate(nodes)}
+        numbers = {id(branch): number for number, branch in enumerate(branches)}
+        self._branch = array("i", [numbers[id(node.branch)] for node in nodes])
+        self._parent = array("i", [lines[id(node.above)] if node.above else NONE for node in nodes])
+        self._own = [array("i") for _ in branches]
+        for line, branch in enumerate(self._branch):
+            self._own[branch].append(line)
+        self._leaving = self._leaving_branches(lines)
+        self._lane_of: dict[int, int] = {}
+        """By branch that is under way or was, its lane."""
+        self._in_lane = [NONE] * BUNDLE
+        """By lane, the branch that is in it now."""
+        self._held = 0
+        """How many are in the bundle now."""
+        self._joined: dict[int, int] = {}
+        self._through: list[tuple[int, int]] = []
+
+    def _leaving_branches(self, lines: dict[int, int]) -> dict[int, list[int]]:
+        """By line, the branches that leave there, the one that goes on first before."""
+        found: dict[int, list[int]] = {}
+        for number, branch in enumerate(self._branches):
+            if branch.above is not None and branch.nodes:
+                found.setdefault(lines[id(branch.above)], []).append(number)
+        for leaving in found.values():
+            leaving.sort(key=lambda number: self._own[number][0])
+        return found
+
+    def layout(self) -> Layout:
+        lanes = bytearray()
+        live: list[tuple[int, ...]] = []
+        bundled = array("i")
+        now = _EMPTY
+        for line, branch in enumerate(self._branch):
+            is_first, is_last = line == self._own[branch][0], line == self._own[branch][-1]
+            if is_first:
+                self._begin(branch, line)
+            lanes.append(self._lane_of[branch])
+            for leaving in self._leaving.get(line, ()):
+                self._leave(leaving, line)
+            if is_last:
+                self._end(branch)
+            if is_first or is_last or line in self._leaving:
+                now = tuple(self._in_lane)
+            live.append(now)
+            bundled.append(self._held)
+        here = next(at for at, node in enumerate(self._nodes) if node.segment.kind == "here")
+        return Layout(
+            self._branches,
+            self._nodes,
+            self._parent,
+            self._branch,
+            lanes,
+            self._own,
+            live,
+            bundled,
+            self._joined,
+            sorted(self._through),
+            sorted(self._leaving),
+            here,
+            BUNDLE + 1 if self._through else max(self._lane_of.values(), default=0) + 1,
+        )
+
+    def _begin(self, branch: int, line: int) -> None:
+        """A branch has its first line: if it has no lane yet, or none of its own, it gets one."""
+        known = self._lane_of.get(branch)
+        if known is None or known == BUNDLE:
+            lane = 0 if branch == 0 else self._free()
+            self._held += (lane == BUNDLE) - (known == BUNDLE)
+            self._put(branch, lane)
+            if lane == BUNDLE:
+                # It stays there, and all its lines with it.
+                later = self._own[branch] if known is None else self._own[branch][1:]
+                self._through += [(own, line) for own in later]
+
+    def _leave(self, branch: int, line: int) -> None:
+        """A branch leaves another one in a line."""
+        lane = self._free()
+        self._put(branch, lane)
+        if lane == BUNDLE:
+            self._held += 1
+            self._joined[line] = self._joined.get(line, 0) + 1
+            self._through.append((self._own[branch][0], line))
+
+    def _end(self, branch: int) -> None:
+        lane = self._lane_of[branch]
+        if lane == BUNDLE:
+            self._held -= 1
+        else:
+            self._in_lane[lane] = NONE
+
+    def _put(self, branch: int, lane: int) -> None:
+        self._lane_of[branch] = lane
+        if lane != BUNDLE:
+            self._in_lane[lane] = branch
+
+    def _free(self) -> int:
+        """The lowest lane beside the main line that is free, else the bundle."""
+        for lane in range(1, BUNDLE):
+            if self._in_lane[lane] == NONE:
+                return lane
+        return BUNDLE

@@ -1,0 +1,111 @@
+"""A stretch of a session's graph: laid out and told as the session stood. It reads bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pisessiond.core.graph.gathering import Zoom, gather, node_of
+from pisessiond.core.graph.layout import Layout, lay_out
+from pisessiond.core.graph.lines import GraphLine, graph_lines
+from pisessiond.core.index import NONE
+from pisessiond.core.lines import EntryId
+from pisessiond.core.rows.building import Known
+from pisessiond.core.rows.levels import HERE
+from pisessiond.service.fork_marks import ForkMarks
+from pisessiond.service.row_pages import Standing, known_at
+
+
+@dataclass(frozen=True, slots=True)
+class GraphWish:
+    """Which lines somebody asks for."""
+
+    zoom: Zoom = "turns"
+    start: int = 0
+    around: EntryId | None = None
+    """An entry to be found, or `here`; with it `start` does not count."""
+    count: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPage:
+    """Lines of a graph; see the protocol's `GraphResult` for each member."""
+
+    rev: int
+    zoom: Zoom
+    total: int
+    lanes: int
+    window: int | None
+    here: int
+    start: int
+    lines: tuple[GraphLine, ...]
+    found: int | None
+    point_before: int | None
+    point_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOut:
+    """A layout, so that the next page need not make it again."""
+
+    key: tuple[object, ...]
+    """What else would make another one."""
+    layout: Layout
+
+
+def make_graph(
+    at: Standing, wish: GraphWish, marks: ForkMarks, kept: Mapping[Zoom, LaidOut]
+) -> tuple[GraphPage, LaidOut]:
+    """The lines asked for, and the layout they are of.
+
+    Args:
+        at: the session they are of, under the filter of the zoom.
+        wish: which.
+        marks: the forks that were made of it.
+        kept: layouts that were made before, by zoom.
+
+    Raises:
+        EntryNotFound: no entry has the id in `around`.
+    """
+    known = known_at(at, marks.by_row(at.tree.session))
+    laid_out = _lay_out(at, wish.zoom, known, kept.get(wish.zoom))
+    layout = laid_out.layout
+    found = _find(at, wish, layout)
+    start = wish.start
+    if found is not None:
+        start = max(min(found - wish.count // 2, len(layout) - wish.count), 0)
+    lines = range(min(start, len(layout)), min(start + wish.count, len(layout)))
+    before, after = layout.points_around(lines.start, lines.stop)
+    page = GraphPage(
+        rev=at.rev,
+        zoom=wish.zoom,
+        total=len(layout),
+        lanes=layout.lanes,
+        window=at.standards.window,
+        here=layout.here,
+        start=lines.start,
+        lines=tuple(graph_lines(at.tree, known, layout, lines)),
+        found=found,
+        point_before=None if before == NONE else before,
+        point_after=None if after == NONE else after,
+    )
+    return page, laid_out
+
+
+def _lay_out(at: Standing, zoom: Zoom, known: Known, kept: LaidOut | None) -> LaidOut:
+    # Forks are told outside the revisions, and where they were made is a line of this zoom alone.
+    forked = frozenset(known.forks) if zoom == "branches" else frozenset()
+    key = (at.epoch, at.rev, at.standards.is_sized, forked)
+    if kept is not None and kept.key == key:
+        return kept
+    tree = at.tree
+    return LaidOut(key, lay_out(tree.session.index, tree.leaf, gather(tree, zoom, forked)))
+
+
+def _find(at: Standing, wish: GraphWish, layout: Layout) -> int | None:
+    if wish.around is None:
+        return None
+    if wish.around == HERE:
+        return layout.here
+    node = node_of(at.tree, layout.branches, at.tree.session.row_of(wish.around))
+    return layout.here if node is None else layout.line_of(node)
