@@ -490,6 +490,7 @@ class GraphLane(TypedDict):
     percent: float | None
     next: int | None
     count: NotRequired[int]
+    leads: NotRequired[bool]
 
 
 class GraphEnd(TypedDict):

@@ -47,6 +47,9 @@ class GraphLane(WireModel):
     """The number of the next line in it."""
     count: int = 1
     """How many branches are in it: more than one in the bundle only, and absent for one."""
+    leads: bool = False
+    """Its branch has no line above: the lane only leads from the branch point to the first. Absent
+    where it does not."""
 
 
 class GraphEnd(WireModel):

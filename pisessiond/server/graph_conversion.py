@@ -5,7 +5,13 @@ from __future__ import annotations
 from pisessiond.core.graph.lines import BranchEnd, GraphLine, Lane
 from pisessiond.protocol import graph_models
 from pisessiond.server import row_conversion
+from pisessiond.server.envelope import RawJson
 from pisessiond.service.graph_pages import GraphPage
+
+
+def graph_text(given: GraphPage) -> RawJson:
+    """A stretch of a graph as the text of an answer; two thousand lines are work for a worker."""
+    return RawJson(graph_result(given).to_wire())
 
 
 def graph_result(given: GraphPage) -> graph_models.GraphResult:
@@ -73,6 +79,8 @@ def _lane(given: Lane) -> graph_models.GraphLane:
     )
     if given.count != 1:
         made.count = given.count
+    if given.leads:
+        made.leads = True
     return made
 
 

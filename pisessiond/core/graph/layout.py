@@ -30,6 +30,8 @@ class Passing:
     """The entry whose context size the lane has there; NONE for the bundle."""
     count: int = 1
     """How many branches are in it: more than one in the bundle only."""
+    leads: bool = False
+    """Its branch has no line yet: it only leads to the first."""
 
 
 @dataclass(slots=True)
@@ -130,7 +132,7 @@ class Layout:
         # Before its first line a branch is as large as where it begins.
         leaves = self.branches[branch].leaves
         row = leaves.branch_point if not at and leaves is not None else node.segment.last
-        return Passing(lane, own[at], row)
+        return Passing(lane, own[at], row, leads=not at)
 
     def _next_bundled(self, line: int) -> int:
         at = bisect_right(self.through, (line, len(self)))

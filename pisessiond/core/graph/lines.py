@@ -27,6 +27,8 @@ class Lane:
     """The context size there; None until known, and for the bundle."""
     count: int = 1
     """How many branches are in it: more than one in the bundle only."""
+    leads: bool = False
+    """Its branch has no line yet: it only leads to the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,8 @@ class _Telling:
 
     def _lanes(self, lanes: Iterable[Passing]) -> tuple[Lane, ...]:
         return tuple(
-            Lane(one.lane, _told(one.next), self._size(one.row), one.count) for one in lanes
+            Lane(one.lane, _told(one.next), self._size(one.row), one.count, one.leads)
+            for one in lanes
         )
 
     def _size(self, row: int) -> RowSize | None:

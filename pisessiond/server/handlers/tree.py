@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from pisessiond.protocol.graph_models import GraphParams, GraphResult
+from pisessiond.protocol.graph_models import GraphParams
 from pisessiond.protocol.row_models import (
     BranchesParams,
     BranchesResult,
@@ -14,11 +15,12 @@ from pisessiond.protocol.row_models import (
 from pisessiond.protocol.view_models import EntriesParams, TreeParams, TreeResult
 from pisessiond.server import conversion
 from pisessiond.server.envelope import RawJson, encode
-from pisessiond.server.graph_conversion import graph_result
+from pisessiond.server.graph_conversion import graph_text
 from pisessiond.server.row_conversion import branches_result, rows_result
 from pisessiond.service.branch_listing import BranchWish
 from pisessiond.service.graph_pages import GraphWish
 from pisessiond.service.row_pages import RowsWish
+from pisessiond.service.storing import in_worker
 
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection
@@ -57,10 +59,11 @@ async def branches(connection: Connection, params: BranchesParams) -> BranchesRe
     return branches_result(await connection.session(params.session).rows.branches(wish))
 
 
-async def graph(connection: Connection, params: GraphParams) -> GraphResult:
+async def graph(connection: Connection, params: GraphParams) -> RawJson:
     """A stretch of the graph."""
     wish = GraphWish(params.zoom, params.start, params.around, params.count)
-    return graph_result(await connection.session(params.session).rows.graph(wish))
+    page = await connection.session(params.session).rows.graph(wish)
+    return await in_worker(partial(graph_text, page), abandon=True)
 
 
 async def entries(connection: Connection, params: EntriesParams) -> RawJson:

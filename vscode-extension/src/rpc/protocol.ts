@@ -954,6 +954,8 @@ export interface GraphLane {
   next: number | null;
   /** How many branches are in it: more than one in the bundle only, and absent for one. */
   count?: number;
+  /** Its branch has no line above: the lane only leads from the branch point to the first. Absent where it does not. */
+  leads?: boolean;
 }
 
 /** What is told in the last line of a branch; the context size there is that of the line. */
