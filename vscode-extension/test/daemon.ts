@@ -79,6 +79,12 @@ export class Place {
     return connection;
   }
 
+  /** Writes pisessiond's own settings; before the daemon starts. */
+  settings(toml: string): void {
+    mkdirSync(this.env.PISESSIOND_HOME, { recursive: true, mode: 0o700 });
+    writeFileSync(join(this.env.PISESSIOND_HOME, 'config.toml'), toml, { mode: 0o600 });
+  }
+
   /** A session of this place's folder as pi writes it. */
   write(entries: Body[], name = `session${++this.sessions}`): string {
     const folder = join(

@@ -149,6 +149,11 @@ export class Editor {
     this.subscriptions.forEach((one) => one.dispose());
   }
 
+  /** Closes the document at hand. */
+  async closeShown(): Promise<void> {
+    await this.execute('workbench.action.revertAndCloseActiveEditor', []);
+  }
+
   async run(command: string, ...given: any[]): Promise<void> {
     await this.commands.get(`pisessiond.${command}`)?.(...given);
   }
@@ -178,6 +183,10 @@ export class Editor {
       ThemeColor,
       Range,
       TreeItemCollapsibleState: { None: 0, Collapsed: 1, Expanded: 2 },
+      FileType: { File: 1 },
+      FilePermission: { Readonly: 1 },
+      FileChangeType: { Changed: 1 },
+      FileSystemError: { NoPermissions: (sentence: string) => new Error(sentence) },
       StatusBarAlignment: { Left: 1, Right: 2 },
       ProgressLocation: { Notification: 15 },
       WorkspaceEdit: class {
@@ -305,6 +314,12 @@ export class Editor {
       onDidChangeConfiguration: none.event,
       onDidGrantWorkspaceTrust: none.event,
       onDidCloseTextDocument: this.closed.event,
+      registerFileSystemProvider: (scheme: string, files: any) => {
+        this.contents.set(scheme, {
+          provideTextDocumentContent: (uri: Uri) => files.readFile(uri).toString(),
+        });
+        return { dispose: () => undefined };
+      },
       registerTextDocumentContentProvider: (scheme: string, provider: any) => {
         this.contents.set(scheme, provider);
         return { dispose: () => undefined };

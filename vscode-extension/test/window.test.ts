@@ -2,10 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Editor, MANIFEST, type Drawn } from './editor';
+import { Editor, MANIFEST } from './editor';
 import { Place, Talk } from './daemon';
-
-const LIMIT = { timeout: 30_000 };
+import { labels, LIMIT, until } from './windows';
 
 interface Contributed {
   contributes: {
@@ -16,17 +15,6 @@ interface Contributed {
   };
 }
 const { contributes } = MANIFEST as Contributed;
-
-/** Looks again until something holds. */
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
-function labels(drawn: Drawn[]): string[] {
-  return drawn.map(({ item }) => String((item as { label: string }).label));
-}
 
 describe('a window with a daemon', () => {
   const place = new Place();

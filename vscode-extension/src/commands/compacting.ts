@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import type { CompactionPreview, CompactParams, CompactResult } from '../model/wire';
 import { MAIN } from '../model/rows';
+import type { SessionModel } from '../model/session';
 import { compactionLines, writer } from '../texts/compaction';
 import { formatTokens, wholePercent } from '../texts/figures';
 import { cleanLine, cleanText, cut, withoutIcons } from '../texts/plain';
@@ -46,7 +47,7 @@ async function choose(desk: Desk, preview: CompactionPreview): Promise<Choice | 
           { choice: 'instructions', label: 'Compact with own instructions…' },
         ];
   items.push({ choice: 'input', label: 'View what the summarizer would read' });
-  const name = withoutIcons(cut(cleanLine(modelOf(desk).info?.name ?? 'the session'), 30));
+  const name = withoutIcons(nameOf(modelOf(desk)));
   const sizes = `${formatTokens(preview.tokensBefore)} → ~${formatTokens(preview.tokensAfter)}`;
   const chosen = await vscode.window.showQuickPick(items, {
     title: `Compact ${name}: a dry run, nothing is changed`,
@@ -54,6 +55,10 @@ async function choose(desk: Desk, preview: CompactionPreview): Promise<Choice | 
     ignoreFocusOut: true,
   });
   return chosen?.choice;
+}
+
+function nameOf(model: SessionModel): string {
+  return cut(cleanLine(model.info?.name ?? 'the session'), 30);
 }
 
 async function act(desk: Desk, choice: Choice | undefined): Promise<void> {
@@ -111,7 +116,7 @@ async function review(desk: Desk): Promise<void> {
       throw error;
     }
   };
-  await desk.drafts.open({ kind: 'summary', send }, answer.summary ?? '');
+  await desk.drafts.openSummary(`Summary of ${nameOf(model)}`, answer.summary ?? '', send);
   say('Compact with This Summary stores it; closing it leaves everything as it is.');
 }
 

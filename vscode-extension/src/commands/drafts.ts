@@ -1,8 +1,12 @@
-/** Untitled documents that become something: a message to append, a summary to compact with. */
+/**
+ * Documents that become something: a message to append, untitled so that closing it asks first, and
+ * a summary to compact with, of which nothing is asked.
+ */
 
 import * as vscode from 'vscode';
+import { DraftFiles, DRAFTS } from './draftFiles';
 
-export interface Draft {
+interface Draft {
   kind: 'prompt' | 'summary';
   /** Takes the text; the document is closed when it comes back, and stays when it throws. */
   send: (text: string) => Promise<void>;
@@ -10,23 +14,37 @@ export interface Draft {
 
 export class Drafts implements vscode.Disposable {
   private readonly drafts = new Map<string, Draft>();
-  private readonly closed: vscode.Disposable;
+  private readonly files = new DraftFiles();
+  private readonly disposables: vscode.Disposable[];
 
   constructor() {
-    this.closed = vscode.workspace.onDidCloseTextDocument((document) => {
-      if (this.drafts.delete(document.uri.toString())) {
-        this.tell();
-      }
-    });
+    this.disposables = [
+      this.files,
+      vscode.workspace.registerFileSystemProvider(DRAFTS, this.files, { isCaseSensitive: true }),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => {
+        // A summary may be opened again; a prompt is gone.
+        if (uri.scheme !== DRAFTS && this.drafts.delete(uri.toString())) {
+          this.tell();
+        }
+      }),
+    ];
   }
 
   dispose(): void {
-    this.closed.dispose();
+    for (const one of this.disposables) {
+      one.dispose();
+    }
   }
 
-  /** Opens a document for a text; a prompt that holds another draft is replaced after a question. */
-  async open(draft: Draft, text: string): Promise<void> {
-    const known = draft.kind === 'prompt' ? this.prompt() : undefined;
+  /** Opens a summary to be read and changed. */
+  async openSummary(name: string, text: string, send: Draft['send']): Promise<void> {
+    const document = await vscode.workspace.openTextDocument(this.files.add(name, text));
+    await this.show(document, { kind: 'summary', send });
+  }
+
+  /** Opens the prompt with a text; one that holds another draft is replaced after a question. */
+  async openPrompt(text: string, send: Draft['send']): Promise<void> {
+    const known = this.prompt();
     if (known && known.getText() !== text) {
       if (!(await this.mayReplace(known, text))) {
         await vscode.window.showTextDocument(known);
@@ -38,6 +56,10 @@ export class Drafts implements vscode.Disposable {
     }
     const document =
       known ?? (await vscode.workspace.openTextDocument({ language: 'markdown', content: text }));
+    await this.show(document, { kind: 'prompt', send });
+  }
+
+  private async show(document: vscode.TextDocument, draft: Draft): Promise<void> {
     this.drafts.set(document.uri.toString(), draft);
     this.tell();
     await vscode.window.showTextDocument(document, { preview: false });
@@ -52,6 +74,9 @@ export class Drafts implements vscode.Disposable {
       return;
     }
     await draft.send(editor.document.getText());
+    if (this.drafts.delete(editor.document.uri.toString())) {
+      this.tell();
+    }
     await vscode.window.showTextDocument(editor.document);
     await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
   }

@@ -6,7 +6,7 @@ import { modelOf, say, type Command, type Desk } from './tools';
 
 /** Opens the prompt with a text; empty: the draft that is there. */
 export async function openPrompt(desk: Desk, text: string): Promise<void> {
-  await desk.drafts.open({ kind: 'prompt', send: (body) => append(desk, body) }, text);
+  await desk.drafts.openPrompt(text, (body) => append(desk, body));
   say('Append to Session sends it; the session goes on when pi answers.');
 }
 
