@@ -1,0 +1,309 @@
+/**
+ * The connection of this process to pisessiond: one, whatever sessions pi opens.
+ *
+ * It is looked for and made anew with growing pauses, never started from here, and no reason for
+ * the process to stay. A daemon that does not read costs a bounded amount of memory.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
+import { findPlace, findSocket } from './address.js';
+import { encodeFrame, FrameDecoder } from './frames.js';
+import { after, guard } from './guard.js';
+import { ASKED } from './methods.js';
+
+/** @typedef {import('./types.js').Json} Json */
+
+const FIRST_PAUSE = 100;
+const LAST_PAUSE = 3_000;
+/** Milliseconds between tries where another version or place of the daemon would be needed. */
+const LONG_PAUSE = 30_000;
+/** Bytes that may wait in the socket. One message larger than that still goes. */
+const MAX_WAITING = 4 << 20;
+/** Milliseconds for the daemon to say who it is. */
+const PATIENCE = 10_000;
+
+export class Link {
+  /** Names this process to the daemon, over reconnects. */
+  id = randomUUID();
+  /** @type {import('./types.js').Party | undefined} */
+  party;
+  /** Whether messages can be sent. */
+  isUp = false;
+  /** Why it is not, in a sentence. @type {string | undefined} */
+  why = 'nothing was tried yet';
+  /** Whether the last question to the daemon ran out of time, and nothing came since. */
+  isSilent = false;
+
+  /** @type {import('node:net').Socket | undefined} */
+  #socket;
+  /** @type {NodeJS.Timeout | undefined} */
+  #retry;
+  #pause = FIRST_PAUSE;
+  #wasUp = false;
+  #numbers = 0;
+  /** @type {Map<number, (message: Json | undefined) => void>} */
+  #waiting = new Map();
+  /** Requests of the daemon's that are at work. @type {Map<unknown, AbortController>} */
+  #running = new Map();
+
+  /** Connects, if nothing does yet. */
+  start() {
+    if (!this.#socket) {
+      clearTimeout(this.#retry);
+      this.#connect();
+    }
+  }
+
+  /** Ends the connection, once what was sent is out; `start` makes a new one. */
+  stop() {
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+    const socket = this.#socket;
+    if (socket) {
+      this.#forget(socket);
+      socket.end();
+    }
+    this.why = 'it is switched off';
+  }
+
+  /**
+   * @param {string} method
+   * @param {object} params
+   */
+  tell(method, params) {
+    this.#send({ method, params });
+  }
+
+  /**
+   * What the daemon answers; nothing when it refuses, leaves, or takes too long.
+   *
+   * @param {string} method
+   * @param {object} params
+   * @param {number} ms
+   * @param {AbortSignal} [signal]
+   * @returns {Promise<Json | undefined>}
+   */
+  async ask(method, params, ms, signal) {
+    const message = await this.#request(method, params, ms, signal);
+    return /** @type {Json | undefined} */ (message?.result ?? undefined);
+  }
+
+  /**
+   * @param {string} method
+   * @param {object} params
+   * @param {number} ms
+   * @param {AbortSignal} [signal]
+   * @returns {Promise<Json | undefined>} the whole answer
+   */
+  #request(method, params, ms, signal) {
+    const id = ++this.#numbers;
+    return new Promise((resolve) => {
+      /** @param {Json | undefined} message */
+      const end = (message) => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', given);
+        this.#waiting.delete(id);
+        resolve(message);
+      };
+      const timer = after('link.patience', ms, () => {
+        this.isSilent = true;
+        end(undefined);
+      });
+      const given = guard('link.given', () => end(undefined));
+      signal?.addEventListener('abort', given);
+      this.#waiting.set(id, end);
+      if (!this.#send({ id, method, params })) {
+        end(undefined);
+      }
+    });
+  }
+
+  #connect() {
+    let path;
+    /** @type {import('./address.js').Place} */
+    let place;
+    try {
+      place = findPlace();
+      path = findSocket(place);
+    } catch (error) {
+      this.#later(/** @type {Error} */ (error).message, LONG_PAUSE);
+      return;
+    }
+    if (path === undefined) {
+      this.#later('pisessiond does not run');
+      return;
+    }
+    const socket = connect(path);
+    const decoder = new FrameDecoder();
+    this.#socket = socket;
+    socket.unref();
+    socket.on(
+      'error',
+      guard('socket.error', () => this.#lost(socket)),
+    );
+    socket.on(
+      'close',
+      guard('socket.close', () => this.#lost(socket)),
+    );
+    socket.on(
+      'connect',
+      guard('socket.connect', () => void this.#introduce(socket, place)),
+    );
+    socket.on(
+      'data',
+      guard('socket.data', (/** @type {Buffer} */ chunk) => {
+        if (socket !== this.#socket) {
+          return;
+        }
+        this.isSilent = false;
+        let messages;
+        try {
+          messages = decoder.push(chunk);
+        } catch {
+          socket.destroy();
+          return;
+        }
+        for (const message of messages) {
+          this.#take(message);
+        }
+      }),
+    );
+  }
+
+  /**
+   * @param {import('node:net').Socket} socket
+   * @param {import('./address.js').Place} place
+   */
+  async #introduce(socket, place) {
+    const { pi, cwd } = this.party?.introduce() ?? {};
+    const version = String(pi?.version);
+    const answer = await this.#request(
+      'initialize',
+      {
+        processId: process.pid,
+        capabilities: {},
+        clientInfo: { name: 'pi', version },
+        initializationOptions: {
+          pisessiond: {
+            protocolVersions: [1],
+            client: { id: this.id, name: 'pi', version },
+            cwd,
+            agentDir: place.agentDir,
+            requests: ASKED,
+            pi,
+          },
+        },
+      },
+      PATIENCE,
+    );
+    if (socket !== this.#socket) {
+      return;
+    }
+    if (!answer || answer.error) {
+      const error = /** @type {{ message?: string } | undefined} */ (answer?.error);
+      this.#forget(socket);
+      socket.destroy();
+      this.#later(error?.message ?? 'pisessiond does not answer', LONG_PAUSE);
+      return;
+    }
+    this.tell('initialized', {});
+    this.isUp = true;
+    this.why = undefined;
+    this.#pause = FIRST_PAUSE;
+    const again = this.#wasUp;
+    this.#wasUp = true;
+    this.party?.connected(again);
+  }
+
+  /** @param {Json} message */
+  #take(message) {
+    const { id, method } = message;
+    if (typeof method !== 'string') {
+      this.#waiting.get(/** @type {number} */ (id))?.(message);
+    } else if (id === undefined) {
+      if (method === '$/cancelRequest') {
+        this.#running.get(/** @type {Json} */ (message.params).id)?.abort();
+      }
+    } else if (ASKED.includes(method)) {
+      void this.#answer(id, method, /** @type {any} */ (message.params));
+    } else {
+      this.#send({ id, error: { code: -32601, message: `The bridge has no ${method}.` } });
+    }
+  }
+
+  /**
+   * @param {unknown} id
+   * @param {string} method
+   * @param {import('./types.js').DriveParams} params
+   */
+  async #answer(id, method, params) {
+    const control = new AbortController();
+    this.#running.set(id, control);
+    const act = guard('link.asked', () => this.party?.asked(method, params, control.signal));
+    const result = await act();
+    this.#running.delete(id);
+    this.#send({ id, result: result ?? UNKNOWN });
+  }
+
+  /**
+   * @param {object} message
+   * @returns {boolean} whether it was sent
+   */
+  #send(message) {
+    const socket = this.#socket;
+    if (!socket || socket.connecting || socket.destroyed) {
+      return false;
+    }
+    if (socket.writableLength > MAX_WAITING) {
+      socket.destroy();
+      return false;
+    }
+    socket.write(encodeFrame({ jsonrpc: '2.0', ...message }));
+    return true;
+  }
+
+  /** @param {import('node:net').Socket} socket */
+  #lost(socket) {
+    if (socket !== this.#socket) {
+      return;
+    }
+    const wasUp = this.isUp;
+    this.#forget(socket);
+    socket.destroy();
+    this.#later(wasUp ? 'the connection was lost' : 'pisessiond does not take the connection');
+  }
+
+  /** @param {import('node:net').Socket} socket */
+  #forget(socket) {
+    if (socket !== this.#socket) {
+      return;
+    }
+    this.#socket = undefined;
+    const wasUp = this.isUp;
+    this.isUp = false;
+    for (const end of [...this.#waiting.values()]) {
+      end(undefined);
+    }
+    this.#running.clear();
+    if (wasUp) {
+      this.party?.lost();
+    }
+  }
+
+  /**
+   * @param {string} why
+   * @param {number} [pause]
+   */
+  #later(why, pause) {
+    this.why = why;
+    clearTimeout(this.#retry);
+    this.#retry = after('link.retry', pause ?? this.#pause, () => this.start());
+    this.#pause = Math.min(this.#pause * 2, LAST_PAUSE);
+  }
+}
+
+const UNKNOWN = {
+  refused: 'PiUnknown',
+  message: 'A fault of the bridge in pi; look whether it was done. /pisessiond status says more.',
+};

@@ -1,0 +1,54 @@
+/** What the user of pi sees of us: one line in the status area, gone after a while. */
+
+import { after } from './guard.js';
+
+const KEY = 'pisessiond';
+const SHOWN_FOR = 5_000;
+
+export class Showing {
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer;
+
+  /** @param {import('./types.js').ExtensionContext} ctx */
+  constructor(ctx) {
+    this.ctx = ctx;
+  }
+
+  /**
+   * Says who did something.
+   *
+   * @param {string} text
+   */
+  did(text) {
+    this.hold(text);
+    this.#timer = after('showing.end', SHOWN_FOR, () => this.release());
+  }
+
+  /**
+   * The same until `release`.
+   *
+   * @param {string} text
+   */
+  hold(text) {
+    clearTimeout(this.#timer);
+    if (this.ctx.hasUI) {
+      this.ctx.ui.setStatus(KEY, oneLine(text));
+    }
+  }
+
+  release() {
+    clearTimeout(this.#timer);
+    if (this.ctx.hasUI) {
+      this.ctx.ui.setStatus(KEY, undefined);
+    }
+  }
+}
+
+/**
+ * Names come from outside: no control characters, no length without end.
+ *
+ * @param {string} text
+ */
+export function oneLine(text) {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').slice(0, 120);
+}
