@@ -30,7 +30,7 @@ from pisessiond.server.envelope import Message, RawJson, encode, error_response,
 from pisessiond.server.framing import FramingError
 from pisessiond.server.identity import Client
 from pisessiond.server.logs import tag_with
-from pisessiond.server.lsp import LspHalf
+from pisessiond.server.lsp.half import LspHalf
 from pisessiond.server.outbound import STALL_SECONDS, Outbound, Stalled
 from pisessiond.server.requests import Requests
 from pisessiond.server.streams import MessageStream

@@ -35,7 +35,7 @@ from pisessiond.server.envelope import (
     response,
 )
 from pisessiond.server.held import HeldMessages
-from pisessiond.server.lsp import LSP_METHODS
+from pisessiond.server.lsp.capabilities import LSP_METHODS
 from pisessiond.server.waking import Waker
 from pisessiond.service.errors import STOPPED
 
@@ -251,8 +251,7 @@ class Requests:
         """The encoded answer; empty for a notification and where the LSP half has answered."""
         try:
             if handler is None or params is None:
-                await self._connection.lsp.handle(message)
-                return b""
+                return await self._connection.lsp.handle(message)
             result = await self._result(message, handler, params)
             return b"" if message.id is None else response(message.id, result)
         except Exception as error:  # noqa: BLE001

@@ -135,11 +135,11 @@ class Running:
 
 
 @contextlib.asynccontextmanager
-async def running_daemon(folder: Path) -> AsyncIterator[Running]:
-    """A daemon with one open session, `s`."""
+async def running_daemon(folder: Path, real: object = None) -> AsyncIterator[Running]:
+    """A daemon with one open session, `s`, or over a real service."""
     sessions = FakeSessions()
     sessions.add("s", str(folder / "s.jsonl"))
-    daemon = Daemon(cast("Any", sessions), ABOUT)
+    daemon = Daemon(cast("Any", real or sessions), ABOUT)
     running = Running(daemon, sessions, folder / "socket")
     ready = anyio.Event()
 

@@ -54,7 +54,7 @@ ANSWERED: dict[str, tuple[bytes, int]] = {
     "no params": (frame(without("params")), -32602),
     "params of another shape": (frame(message(params={"session": {"$ne": 1}})), -32602),
     "an unknown method": (frame(message(method="session/explode")), -32601),
-    "an unknown LSP method": (frame(message(method="textDocument/hover", params={})), -32601),
+    "an unknown LSP method": (frame(message(method="textDocument/rename", params={})), -32601),
     "a private method": (frame(message(method="__class__")), -32601),
     "a very long method": (frame(message(method="x" * 100_000)), -32601),
     "LSP params that are none": (
@@ -63,7 +63,7 @@ ANSWERED: dict[str, tuple[bytes, int]] = {
     ),
     "a command": (
         frame(message(method="workspace/executeCommand", params={"command": []})),
-        -32601,
+        -32602,
     ),
     "initialize once more": (frame(message(method="initialize", params={})), -32600),
     "a session that is not open": (frame(message(params={"session": "none"})), 1002),

@@ -12,12 +12,14 @@ from typing import Any, cast
 import pytest
 from lsprotocol import types as lsp
 
+from pisessiond.core.problems import Problem
+from pisessiond.core.rows.outline import MAX_DEPTH
 from pisessiond.protocol.errors import RpcError
 from pisessiond.server.envelope import Message
-from pisessiond.server.lsp import LSP_METHODS, lsp_capabilities
-from pisessiond.server.lsp_documents import Document, Documents, Outline
-from pisessiond.server.lsp_server import PiProtocol, PiServer, shared_converter
-from pisessiond.service.types import Node
+from pisessiond.server.lsp.capabilities import FEATURES, editor_view, lsp_capabilities
+from pisessiond.server.lsp.documents import Documents
+from pisessiond.server.lsp.server import PiProtocol, PiServer, shared_converter
+from pisessiond.service.problem_places import LocatedProblem
 
 
 class Made:
@@ -25,16 +27,18 @@ class Made:
 
     def __init__(self, capabilities: dict[str, Any] | None = None) -> None:
         self.sent: list[dict[str, Any]] = []
-        self.documents = Documents(cast("Any", None), lambda document: None)
-        params = {"capabilities": capabilities or {}, "initializationOptions": {"a": {"b": 1}}}
-        self.server = PiServer(self.put, self.documents, params)
+        documents = Documents(cast("Any", None), lambda document: None, lambda: None)
+        capabilities = capabilities or {}
+        params = {"capabilities": capabilities, "initializationOptions": {"a": {"b": 1}}}
+        self.server = PiServer(self.put, documents, editor_view(capabilities), params)
 
     def put(self, body: bytes) -> None:
         self.sent.append(json.loads(body))
 
-    def feed(self, **raw: Any) -> list[dict[str, Any]]:
+    def feed(self, prepared: Any = None, **raw: Any) -> list[dict[str, Any]]:
         raw = {"jsonrpc": "2.0", **raw}
-        self.server.feed(Message(raw.get("id"), raw.get("method"), raw.get("params"), raw))
+        message = Message(raw.get("id"), raw.get("method"), raw.get("params"), raw)
+        self.server.answer(self.server.read(message), prepared)
         sent, self.sent = self.sent, []
         return sent
 
@@ -57,43 +61,60 @@ def test_a_server_is_made_without_a_loop_and_answers_nothing_to_initialize() -> 
 def test_what_we_announce_is_what_pygls_would(capabilities: dict[str, Any]) -> None:
     announced = shared_converter().unstructure(Made(capabilities).server.server_capabilities)
     for name, ours in lsp_capabilities(capabilities).items():
-        assert announced[name] == ours, name
+        # Commands never reach pygls: it answers that they are cancelled, and lets them run.
+        assert name == "executeCommandProvider" or announced[name] == ours, name
 
 
 def test_every_method_that_goes_to_pygls_has_a_feature_there() -> None:
     manager = Made().server.protocol.fm
-    assert set(LSP_METHODS) <= {*manager.features, *manager.builtin_features}
+    assert set(FEATURES) <= {*manager.features, *manager.builtin_features}
 
 
-def test_a_plain_feature_is_answered_within_the_call() -> None:
+@pytest.mark.parametrize("method", sorted(FEATURES))
+def test_a_feature_hands_over_within_the_call_what_was_fetched(method: str) -> None:
     made = Made()
-    made.documents.outlines["file:///s"] = Outline([
-        Node("a", None, "message", "user", "text", None, 0, None, None, None)
-    ])  # fmt: skip
-    params = {"textDocument": {"uri": "file:///s"}}
-    (answer,) = made.feed(id="x", method="textDocument/documentSymbol", params=params)
-    assert answer["id"] == "x"
-    assert answer["result"][0]["name"] == "text"
-    assert made.documents.outlines == {}
+    place = {"line": 0, "character": 0}
+    params = {
+        "textDocument": {"uri": "file:///s"},
+        "position": place,
+        "range": {"start": place, "end": place},
+        "context": {"diagnostics": [], "includeDeclaration": True},
+    }
+    (answer,) = made.feed(None, id="x", method=method, params=params)
+    assert answer == {"id": "x", "jsonrpc": "2.0", "result": None}
+    hover = lsp.Hover(contents=lsp.MarkupContent(kind=lsp.MarkupKind.Markdown, value="text"))
+    if method == "textDocument/hover":
+        (answer,) = made.feed(hover, id="y", method=method, params=params)
+        assert answer["result"]["contents"]["value"] == "text"
+    assert made.server._prepared is None
 
 
-def test_text_of_documents_is_not_kept_and_no_future_stays_behind() -> None:
+def test_no_future_stays_behind() -> None:
     made = Made()
     for number in range(50):
-        text = {"uri": f"file:///{number}", "languageId": "", "version": 1, "text": "x" * 10_000}
-        made.feed(method="textDocument/didOpen", params={"textDocument": text})
-        changes = [{"text": "y"}]
-        versioned = {"uri": f"file:///{number}", "version": 2}
-        change = {"textDocument": versioned, "contentChanges": changes}
-        made.feed(method="textDocument/didChange", params=change)
-    assert made.server.workspace.text_documents == {}
+        params = {"textDocument": {"uri": f"file:///{number}"}}
+        made.feed([], id=number, method="textDocument/documentSymbol", params=params)
     assert made.server.protocol._request_futures == {}
 
 
-def test_closing_a_document_clears_its_problems() -> None:
+def test_symbols_as_deep_as_we_nest_them_are_encoded() -> None:
+    place = lsp.Position(line=0, character=0)
+    where = lsp.Range(start=place, end=place)
+    symbol = None
+    for _ in range(MAX_DEPTH + 1):
+        symbol = lsp.DocumentSymbol(
+            name="x",
+            kind=lsp.SymbolKind.Class,
+            range=where,
+            selection_range=where,
+            children=[symbol] if symbol else None,
+        )
     params = {"textDocument": {"uri": "file:///s"}}
-    (told,) = Made().feed(method="textDocument/didClose", params=params)
-    assert told["params"] == {"uri": "file:///s", "diagnostics": []}
+    (answer,) = Made().feed([symbol], id=1, method="textDocument/documentSymbol", params=params)
+    depth, inside = 0, answer["result"]
+    while inside:
+        depth, inside = depth + 1, inside[0].get("children")
+    assert depth == MAX_DEPTH + 1
 
 
 def test_exit_does_not_end_the_process() -> None:
@@ -172,7 +193,7 @@ def test_pygls_logs_no_text() -> None:
         with pytest.raises(RpcError):
             made.feed(id=1, method="textDocument/documentSymbol", params={"a": "secret"})
         made.feed(id=2, method="secret", params={"a": "secret"})
-        made.server.publish(Document("file:///secret", cast("Any", None), lambda document: None))
+        made.server.publish("file:///secret", [LocatedProblem(Problem("badLine", "secret"), None)])
     finally:
         root.setLevel(level)
         root.removeHandler(records)

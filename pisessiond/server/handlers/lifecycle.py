@@ -28,7 +28,7 @@ from pisessiond.protocol.wire import (
     SUPPORTED_VERSIONS,
 )
 from pisessiond.server.identity import Client, plain_lsp_client
-from pisessiond.server.lsp import lsp_capabilities
+from pisessiond.server.lsp.capabilities import lsp_capabilities
 
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, Final, cast
 
@@ -30,12 +30,22 @@ from pygls.protocol import (
 from pisessiond import __version__
 from pisessiond.protocol.errors import RpcError, invalid_params
 from pisessiond.server.envelope import Message, error_response
-from pisessiond.server.lsp_documents import Document, Documents, Outline
-from pisessiond.server.lsp_features import diagnostics, document_symbols
+from pisessiond.server.lsp.capabilities import ACTION_KIND, FEATURES, EditorView
+from pisessiond.server.lsp.documents import Documents
+from pisessiond.server.lsp.fetching import Fetching
+from pisessiond.server.lsp.problems import diagnostics
+from pisessiond.service.problem_places import LocatedProblem
 
 log = logging.getLogger(__name__)
 
 _INTERNAL: Final = -32603
+
+_OPTIONS: Final[dict[str, Any]] = {
+    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: lsp.DocumentSymbolOptions(label="pi session"),
+    lsp.TEXT_DOCUMENT_CODE_LENS: lsp.CodeLensOptions(resolve_provider=False),
+    lsp.TEXT_DOCUMENT_INLAY_HINT: lsp.InlayHintOptions(resolve_provider=False),
+    lsp.TEXT_DOCUMENT_CODE_ACTION: lsp.CodeActionOptions(code_action_kinds=[ACTION_KIND]),
+}
 
 
 class _Quiet(logging.Handler):
@@ -125,23 +135,6 @@ class PiProtocol(LanguageServerProtocol):
         """LSP's type of a response."""
         return cast("type[Any] | None", lsp.METHOD_TO_TYPES.get(method, (None, None))[1])
 
-    # pygls keeps the text of every open document; the daemon reads the files itself. As plain
-    # functions these also leave no future behind, as pygls's generators do (2.1.1).
-    @lsp_method(lsp.TEXT_DOCUMENT_DID_OPEN)
-    def lsp_text_document__did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
-        """Shows the problems of a file that was opened."""
-        if (document := self._server.documents.get(params.text_document.uri)) is not None:
-            self._server.publish(document)
-
-    @lsp_method(lsp.TEXT_DOCUMENT_DID_CHANGE)
-    def lsp_text_document__did_change(self, params: lsp.DidChangeTextDocumentParams) -> None:
-        """Is not asked for and means nothing."""
-
-    @lsp_method(lsp.TEXT_DOCUMENT_DID_CLOSE)
-    def lsp_text_document__did_close(self, params: lsp.DidCloseTextDocumentParams) -> None:
-        """Takes the problems of a file away, as LSP wants it of pushed ones."""
-        self._server.clear(params.text_document.uri)
-
     @lsp_method(lsp.EXIT)
     def lsp_exit(self, *args: object) -> None:  # type: ignore[override]
         """Never ends the process, as pygls's own would. The connection answers `exit`."""
@@ -168,7 +161,11 @@ class PiServer(LanguageServer):
     protocol: PiProtocol
 
     def __init__(
-        self, put: Callable[[bytes], None], documents: Documents, initialize: dict[str, Any]
+        self,
+        put: Callable[[bytes], None],
+        documents: Documents,
+        view: EditorView,
+        initialize: dict[str, Any],
     ) -> None:
         super().__init__(
             "pisessiond",
@@ -177,35 +174,53 @@ class PiServer(LanguageServer):
             protocol_cls=PiProtocol,
             converter_factory=shared_converter,
         )
-        self.documents = documents
+        self.fetching = Fetching(documents, view)
+        self._view = view
         self._put = put
-        self._register()
+        self._prepared: Any = None
+        for method in FEATURES:
+            self._register(method)
         writer = _Writer(put)
         self.protocol.set_writer(writer, include_headers=False)
         # The client has had its answer to `initialize`; pygls only has to hear of it.
-        self._handle({"jsonrpc": "2.0", "id": 0, "method": lsp.INITIALIZE, "params": initialize})
+        self._handle(
+            self.protocol.structure_message(
+                {"jsonrpc": "2.0", "id": 0, "method": lsp.INITIALIZE, "params": initialize}
+            )
+        )
         writer.muted = False
 
-    def _register(self) -> None:
-        @self.feature(
-            lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL, lsp.DocumentSymbolOptions(label="pi session")
-        )
-        def outline(_: PiServer, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
-            fetched = self.documents.outlines.pop(params.text_document.uri, Outline())
-            return document_symbols(fetched.nodes, fetched.lines)
+    def _register(self, method: str) -> None:
+        def feature(_: PiServer, params: object) -> Any:
+            del params
+            return self._prepared
 
-    def feed(self, message: Message) -> None:
-        """Lets pygls deal with one message.
+        self.feature(method, _OPTIONS.get(method))(feature)
+
+    def read(self, message: Message) -> Any:
+        """A message in LSP's types.
 
         Raises:
             RpcError: pygls could not read its params.
         """
         try:
-            self._handle(message.raw)
+            return self.protocol.structure_message(message.raw)
         except JsonRpcException as error:
-            if error.code == _INTERNAL:
-                raise RpcError("InternalError", "Internal error (LSP).") from None
-            raise invalid_params("", "they are not LSP's") from None
+            raise _refused(error) from None
+
+    def answer(self, message: Any, prepared: Any) -> None:
+        """Lets pygls answer a request that was read, with what was fetched for it.
+
+        Raises:
+            RpcError: pygls could not deal with it.
+        """
+        self._prepared = prepared
+        try:
+            self._handle(message)
+        except JsonRpcException as error:
+            raise _refused(error) from None
+        finally:
+            self._prepared = None
 
     def take_answer(self, message: Message) -> None:
         """Takes the answer to a request that pygls sent, and no other: it would log those."""
@@ -213,14 +228,14 @@ class PiServer(LanguageServer):
             return
         self.protocol.unanswered.discard(message.id)
         try:
-            self._handle(message.raw)
+            self._handle(self.protocol.structure_message(message.raw))
         except JsonRpcException:
             log.info("the answer to a request of the LSP half was none")
 
-    def _handle(self, raw: dict[str, Any]) -> None:
-        self.protocol.handle_message(self.protocol.structure_message(raw))
+    def _handle(self, message: Any) -> None:
+        self.protocol.handle_message(message)
 
-    def publish(self, document: Document) -> None:
+    def publish(self, uri: str, problems: Sequence[LocatedProblem]) -> None:
         """Pushes a file's problems.
 
         Pushed only: where an editor also pulls, it would show each twice, and not all of them
@@ -228,14 +243,8 @@ class PiServer(LanguageServer):
         """
         self.text_document_publish_diagnostics(
             lsp.PublishDiagnosticsParams(
-                uri=document.uri, diagnostics=diagnostics(document.problems)
+                uri=uri, diagnostics=diagnostics(problems, uri, self._view)
             )
-        )
-
-    def clear(self, uri: str) -> None:
-        """Takes pushed problems away."""
-        self.text_document_publish_diagnostics(
-            lsp.PublishDiagnosticsParams(uri=uri, diagnostics=[])
         )
 
     def report_server_error(self, error: Exception, source: Any) -> None:
@@ -244,3 +253,9 @@ class PiServer(LanguageServer):
         if source is JsonRpcInternalError and (request_id := self.protocol.msg_id) is not None:
             failed = RpcError("InternalError", f"Internal error ({type(error).__name__}).")
             self._put(error_response(request_id, failed))
+
+
+def _refused(error: JsonRpcException) -> RpcError:
+    if error.code == _INTERNAL:
+        return RpcError("InternalError", "Internal error (LSP).")
+    return invalid_params("", "they are not LSP's")

@@ -1,0 +1,1 @@
+"""Session files in any editor that speaks LSP; see `half`."""
