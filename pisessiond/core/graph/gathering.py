@@ -36,8 +36,8 @@ class Node:
     """A line of the graph that has no number yet."""
 
     segment: Segment
-    branch: Branch
-    above: Node | None
+    branch: Branch = field(repr=False)
+    above: Node | None = field(repr=False)
     """The line it stands under, on its own branch or on the one it leaves; None for a root."""
 
 
@@ -49,7 +49,7 @@ class Branch:
     """Its first entry; of the main line NONE."""
     leaves: Segment | None
     """The alternative it is in the tree; None for the main line."""
-    above: Node | None
+    above: Node | None = field(repr=False)
     """The line of the graph it leaves at; None for the main line and for further roots."""
     nodes: list[Node] = field(default_factory=list)
     """Its lines, oldest first; none where only branches that leave it have rows."""
