@@ -3,8 +3,9 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# What the lock names, with no script of any package run (.npmrc).
-if [ ! -e node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
+# What the lock names, with no script of any package run (.npmrc). What is there is left alone: others
+# may be using it, and an older esbuild packs as well.
+if [ ! -e node_modules/.package-lock.json ]; then
     npm ci --silent
 fi
 node scripts/build.mjs --minify
