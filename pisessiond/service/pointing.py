@@ -106,7 +106,8 @@ def find_references(session: Session, line: int, at: At, *, with_itself: bool) -
     pairs = naming_rows(session, pointed.row)
     if with_itself:
         pairs.append((pointed.row, "id"))
-    return list(_spots(session, sorted(pairs)[:MOST]))
+    found = _spots(session, sorted(pairs)[:MOST])
+    return sorted(found, key=lambda spot: (spot.line, spot.start))
 
 
 def naming_rows(session: Session, row: int) -> list[tuple[int, str]]:

@@ -15,7 +15,6 @@ from pisessiond.core.export_text import plain
 from pisessiond.core.index import NONE
 from pisessiond.core.titles import title
 from pisessiond.protocol.errors import RpcError, invalid_params
-from pisessiond.server.conversion import to_rpc_error
 from pisessiond.server.lsp.capabilities import (
     COMMANDS,
     EXECUTE_COMMAND,
@@ -26,6 +25,7 @@ from pisessiond.server.lsp.capabilities import (
     file_uri,
     session_path,
 )
+from pisessiond.server.refusals import to_rpc_error
 from pisessiond.service.pointing import row_at
 
 if TYPE_CHECKING:
