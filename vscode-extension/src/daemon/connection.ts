@@ -117,7 +117,14 @@ export class Connection implements Daemon {
   /** Asks the running daemon to end, and connects anew, which starts the installed one. */
   async restartDaemon(ifIdle: boolean): Promise<void> {
     if (this.state === 'ready') {
-      await this.request('daemon/shutdown', { ifIdle });
+      try {
+        await this.request('daemon/shutdown', { ifIdle });
+      } catch (error) {
+        // The end of the connection may overtake the answer that announces it.
+        if (asFailure(error).kind !== 'Offline') {
+          throw error;
+        }
+      }
     }
     this.reconnect();
   }
