@@ -222,7 +222,7 @@ class RowView:
         width = self.width
         if width < WITH_PERCENT:
             return ""
-        tokens, percent = _size_texts(row["size"])
+        tokens, percent = size_texts(row["size"])
         marks = f" {self.marks(row):>2}"
         if width < WITH_TOKENS:
             return f"{marks}{percent:>5}"
@@ -272,7 +272,7 @@ class RowView:
     def _tiny(self, row: Row, left: list[tuple[str, str]]) -> str:
         shown = cut("".join(text for text, _ in left).rstrip(), self.width, self.glyphs.cut)
         room = self.width - cell_width(shown)
-        percent = _size_texts(row["size"])[1]
+        percent = size_texts(row["size"])[1]
         percent = percent if len(percent) < room else ""
         return (self.paint(fill(shown, self.width - len(percent)), "spine") + percent).rstrip()
 
@@ -296,7 +296,8 @@ def id_column(rows: Sequence[Row], mark: str) -> list[str]:
     return [fill(one, cells) for one in ids]
 
 
-def _size_texts(size: Mapping[str, Any] | None) -> tuple[str, str]:
+def size_texts(size: Mapping[str, Any] | None) -> tuple[str, str]:
+    """Tokens and percent of a row's size, with `~` before what is estimated; empty without."""
     if size is None:
         return "", ""
     tilde = "" if size["source"] == "measured" else "~"

@@ -19,6 +19,9 @@ from pisessiond.cli.main import cli, run
 from tests.cli import samples
 from tests.client.scripted import OPENED, Message, Script, changed, refuse, reply, scripted_daemon
 
+GRAPH = json.loads(
+    (Path(__file__).parents[1] / "graphs" / "login-fix-turns.json").read_text("utf-8")
+)
 NODES = [
     samples.node("aaaaaaaa* - user: Fix the \x1b[31mlogin test", size=9_400),
     samples.node("bbbbbbbb aaaaaaaa assistant: [green] Done", size=84_000),
@@ -106,6 +109,7 @@ def script() -> Script:
     return Script(
         session_tree={"rev": 1, "total": 2, "nodes": NODES},
         session_rows=_rows,
+        session_graph=GRAPH,
         session_append=_append,
         session_navigate=_navigate,
         session_compact=_compact,
@@ -161,6 +165,9 @@ SAYS = {
     "tree-open-entry": (["tree", "s1", "--open", "dddddddd"], "cccccccc ┃   · ls"),
     "tree-narrow": (["tree", "s1", "--width", "60"], "\n┃ » Fix the login test"),
     "tree-narrow-ids": (["tree", "s1", "--width", "60", "--ids"], "\naaaaaaaa ┃ » Fix the"),
+    "graph": (["graph", "s1", "--width", "80"], "██────┬──┐  « The fixture's clock"),
+    "graph-end": (["graph", "s1", "--width", "80"], "« Docs updated.                         end"),
+    "graph-ascii": (["graph", "s1", "--width", "30", "--ascii"], "\n#++ < The fixture's cloc~"),
     "show": (["show", "s1"], "user · aaaaaaaa\n  Fix it"),
     "append": (["append", "s1", "--text", "Hi"], "· leaf bbbbbbbb · context 84k 42%"),
     "navigate": (["navigate", "s1", "aaaaaaaa"], "its text, to be sent again:\n  Fix it"),
@@ -204,13 +211,24 @@ def test_a_command_says_what_came_of_it(command: Run, name: str) -> None:
     assert "\x1b" not in result.stdout
 
 
-@pytest.mark.parametrize("name", sorted(set(SAYS) - {"call", "tree-ascii"}))
+@pytest.mark.parametrize("name", sorted(set(SAYS) - {"call", "tree-ascii", "graph-ascii"}))
 def test_json_is_the_daemons_answer_as_one_document(command: Run, name: str) -> None:
     arguments, _ = SAYS[name]
     result = command(*arguments, "--json")
     assert result.exit_code == 0, result.output
     assert isinstance(json.loads(result.stdout), dict)
     assert result.stdout.count("\n") == 1
+
+
+def test_a_graph_that_comes_in_pieces_is_drawn_whole(command: Run, script: Script) -> None:
+    whole = command("graph", "s1").stdout
+
+    def piece(message: Message) -> dict[str, Any]:
+        start = message["params"]["start"]
+        return {**GRAPH, "start": start, "lines": GRAPH["lines"][start : start + 7]}
+
+    script.answers["session/graph"] = piece
+    assert command("graph", "s1").stdout == whole
 
 
 SENT: dict[str, tuple[list[str], str, dict[str, Any]]] = {
@@ -223,6 +241,7 @@ SENT: dict[str, tuple[list[str], str, dict[str, Any]]] = {
         {"query": 'two "a phrase"', "role": "user", "since": "2026-11-01", "limit": 20},
     ),
     "filter": (["tree", "s1", "--filter", "all"], "session/rows", {"filter": "all"}),
+    "zoom": (["graph", "s1", "--zoom", "branches"], "session/graph", {"zoom": "branches"}),
     "base": (["label", "s1", "a", "x", "--base-leaf", "b"], "session/label", {"baseLeaf": "b"}),
     "clear": (["label", "s1", "a", "--clear"], "session/label", {"label": None}),
     "start": (["navigate", "s1", "--start"], "session/navigate", {"target": None}),
@@ -421,6 +440,7 @@ def test_a_refusal_is_a_sentence_and_exit_code_1(command: Run, script: Script) -
 WRONG = [
     ["nonsense"],
     ["tree", "s1", "--filter", "odd"],
+    ["graph", "s1", "--zoom", "odd"],
     ["append", "s1"],
     ["append", "s1", "--text", "a", "--entry", "{}"],
     ["append", "s1", "--entry", "[]"],

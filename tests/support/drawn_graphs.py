@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pisessiond.core.graph.gathering import FILTER_OF, Zoom, gather
 from pisessiond.core.graph.layout import BUNDLE, Layout, lay_out
 from pisessiond.core.graph.lines import GraphLine, graph_lines
+from pisessiond.core.rows.building import Known
 from pisessiond.core.rows.levels import Tree
 from tests.support.drawn_rows import Growing, drawn
 
@@ -34,11 +35,14 @@ def graph_of(
     forked: Sequence[int] = (),
     *,
     lines: bool = True,
+    known: Known | None = None,
 ) -> Drawn:
     """The graph of a session as it stands, or as if it stood at `leaf`; told, or laid out only."""
     tree = made.tree(FILTER_OF[zoom], leaf)
     layout = lay_out(made.session.index, tree.leaf, gather(tree, zoom, forked))
-    told = graph_lines(tree, made.known(leaf), layout, range(len(layout))) if lines else []
+    told = []
+    if lines:
+        told = graph_lines(tree, known or made.known(leaf), layout, range(len(layout)))
     return Drawn(tree, layout, told)
 
 
