@@ -55,6 +55,10 @@ _PICKS: Final = """
     };
   })
 """
+_IS_PALETTE: Final = """
+() => [...document.querySelectorAll('.quick-input-widget input')]
+  .some((input) => input.getClientRects().length > 0 && input.value.startsWith('>'))
+"""
 _NOTIFICATIONS: Final = """
 () => [...document.querySelectorAll('.notifications-toasts .notification-list-item')]
   .map((one) => ({
@@ -245,7 +249,9 @@ class Window:
         items.first.wait_for()
         told = [_line(text) for text in items.all_inner_texts()]
         if label:
-            items.filter(has_text=re.compile(f"^{re.escape(label)}")).first.click()
+            item = items.filter(has_text=re.compile(f"^{re.escape(label)}")).first
+            # A button that comes up just after a menu opened is taken for the one that opened it.
+            item.click(delay=200)
         else:
             self.page.keyboard.press("Escape")
         return told
@@ -277,7 +283,9 @@ class Window:
         # The category stands before it, what was used lately or is bound to a key behind.
         found = self.page.locator(".quick-input-list .monaco-list-row").filter(has_text=command)
         found.first.click()
-        self.until(lambda: not self.is_asked() or not self.input().input_value().startswith(">"))
+        self.until(
+            lambda: not self.page.evaluate(_IS_PALETTE), f"the end of the palette at {command}"
+        )
 
     def commands(self, words: str) -> list[str]:
         """The commands the palette offers for these words."""
