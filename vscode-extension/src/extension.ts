@@ -13,6 +13,7 @@ import { CurrentSession, currentFolder } from './views/current';
 import { Documents, SCHEME } from './views/documents';
 import { Happenings } from './views/happenings';
 import { Header } from './views/header';
+import { Searching } from './views/searching';
 import { SessionsView } from './views/sessions';
 import { BranchTree } from './views/tree';
 
@@ -24,12 +25,14 @@ export function activate(context: vscode.ExtensionContext): Exports {
   const connection = connect(context, log);
   const current = new CurrentSession(connection, context.workspaceState, context.globalState);
   const tree = new BranchTree(current);
+  const searching = new Searching(current, tree);
   const desk: Desk = {
     connection,
     current,
     tree,
+    searching,
     sessions: new SessionsView(connection, current),
-    header: new Header(connection, current, tree),
+    header: new Header(connection, current, tree, searching),
     documents: new Documents(current),
     drafts: new Drafts(),
     log,

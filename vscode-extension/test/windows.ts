@@ -14,7 +14,10 @@ export async function until(holds: () => boolean | Promise<boolean>): Promise<vo
 }
 
 export function labels(drawn: Drawn[]): string[] {
-  return drawn.map(({ item }) => String((item as { label: string }).label));
+  return drawn.map(({ item }) => {
+    const { label } = item as { label: string | { label: string } };
+    return typeof label === 'string' ? label : label.label;
+  });
 }
 
 /** A window on a place whose session has been read. */

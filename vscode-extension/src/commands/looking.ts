@@ -1,8 +1,9 @@
 /** Looking at rows and entries, finding them, and taking them along. */
 
 import * as vscode from 'vscode';
-import { isRowNode, type TreeNode } from '../views/tree';
-import type { Branch, EntryId, ExportParams, SearchHit, TreeFilter } from '../model/wire';
+import { isRowNode, type TreeNode } from '../views/rowItems';
+import { HitWalk } from '../model/hitWalk';
+import type { Branch, EntryId, ExportParams, TreeFilter } from '../model/wire';
 import { plainText } from '../texts/entries';
 import { count, formatTokens, shortTime, todayOf } from '../texts/figures';
 import type { SizeColumn } from '../texts/paint';
@@ -121,47 +122,33 @@ function branchItem(branch: Branch): vscode.QuickPickItem & { entry: EntryId } {
   };
 }
 
-/** Searches folded rows and bodies too, and goes to the hit that is chosen. */
+/** Searches folded rows and bodies too, and goes to the first hit. */
 export const search: Command = async (desk) => {
   const model = modelOf(desk);
-  const query = await vscode.window.showInputBox({ prompt: 'Search in session' });
-  if (!query) {
+  const query = await vscode.window.showInputBox({
+    prompt: 'Search in session, folded rows and results too',
+    value: desk.searching.walk?.query ?? '',
+  });
+  if (!query?.trim()) {
     return;
   }
   const params = { query, session: model.handle ?? null, limit: 100 };
-  const { hits } = await desk.connection.request('session/search', params);
+  const { hits, cursor, pending } = await desk.connection.request('session/search', params);
   if (hits.length === 0) {
-    say('Nothing here says that.');
+    say(pending > 0 ? 'The session is still being read; search again.' : 'Nothing here says that.');
     return;
   }
-  const chosen = await vscode.window.showQuickPick(
-    hits.map((hit, at) => hitItem(hit, at, hits.length)),
-    {
-      placeHolder: count(hits.length, 'hit'),
-      ignoreFocusOut: true,
-      // Walking the hits shows each of them.
-      onDidSelectItem: (item) => {
-        void desk.tree.reveal((item as { entry: EntryId } & vscode.QuickPickItem).entry);
-      },
-    },
-  );
-  if (chosen) {
-    await revealOrSay(desk, chosen.entry);
+  await vscode.commands.executeCommand('pisessiond.tree.focus');
+  if (await desk.searching.begin(new HitWalk(query, hits, cursor !== null))) {
+    say(`${count(hits.length, 'hit')}: F3 and Shift+F3 walk them, Escape ends the search.`);
+  } else {
+    say('What says so has no row under this filter; Filter Rows chooses another.');
   }
 };
 
-function hitItem(
-  hit: SearchHit,
-  at: number,
-  all: number,
-): vscode.QuickPickItem & { entry: EntryId } {
-  const when = shortTime(hit.time, todayOf());
-  return {
-    entry: hit.entry,
-    label: withoutIcons(cleanLine(hit.snippet.text)),
-    description: withoutIcons(`${at + 1} of ${all} · ${cleanLine(hit.tool ?? hit.role)} · ${when}`),
-  };
-}
+export const nextHit: Command = (desk) => desk.searching.step(1);
+export const previousHit: Command = (desk) => desk.searching.step(-1);
+export const endSearch: Command = (desk) => desk.searching.end();
 
 const FORMATS: { label: string; description: string; ending: string; how: Export }[] = [
   {

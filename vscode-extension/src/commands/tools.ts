@@ -11,14 +11,17 @@ import { nameOf, operationText } from '../texts/status';
 import type { CurrentSession } from '../views/current';
 import type { Documents } from '../views/documents';
 import type { Header } from '../views/header';
+import type { Searching } from '../views/searching';
 import type { SessionsView } from '../views/sessions';
-import { isRowNode, type BranchTree } from '../views/tree';
+import { isRowNode } from '../views/rowItems';
+import type { BranchTree } from '../views/tree';
 import type { Drafts } from './drafts';
 
 export interface Desk {
   connection: Connection;
   current: CurrentSession;
   tree: BranchTree;
+  searching: Searching;
   sessions: SessionsView;
   header: Header;
   documents: Documents;
@@ -51,7 +54,9 @@ export function modelOf(desk: Desk): SessionModel {
 /** The row of a menu or a click, else the one that is selected. */
 export function rowOf(desk: Desk, given: readonly unknown[]): Row | undefined {
   const [node] = given;
-  return isRowNode(node) ? desk.tree.rowOf(node) : desk.tree.selectedRows()[0];
+  const row = isRowNode(node) ? desk.tree.rowOf(node) : desk.tree.selectedRows()[0];
+  desk.tree.keep(row);
+  return row;
 }
 
 /** All rows of a menu, or those that are selected. */

@@ -26,6 +26,15 @@ export type LevelKey = string | null;
 
 export type RowsWish = Omit<RowsParams, 'session' | 'filter'>;
 
+/** A row that was looked for. */
+export interface Found {
+  row: Row;
+  /** The rows it is inside, the outermost first. */
+  path: string[];
+  /** Those of them that were closed before. */
+  opened: string[];
+}
+
 export class RowLevels {
   private levels = new Map<LevelKey, Level>();
   /** What the user opened (true) or closed (false), by row. */
@@ -60,6 +69,13 @@ export class RowLevels {
       }
     }
     return undefined;
+  }
+
+  /** All rows that have been read, level by level. */
+  *all(): Generator<Row> {
+    for (const level of this.levels.values()) {
+      yield* level.rows;
+    }
   }
 
   /** The row that an entry is the end of, if it has been read; `here` is none. */
@@ -222,15 +238,18 @@ export class RowLevels {
    * The row of an entry and the rows to open on the way to it, the outermost first, all of them
    * read; undefined where the entry has no row.
    */
-  async find(entry: EntryId | 'here'): Promise<{ row: Row; path: string[] } | undefined> {
+  async find(entry: EntryId | 'here'): Promise<Found | undefined> {
     const page = await this.ask({ around: entry, count: FOUND });
     const row = page.rows.find((one) => standsFor(one, entry));
     if (!row) {
       return undefined;
     }
     const path = page.path ?? [];
+    const opened: string[] = [];
     for (const [at, key] of [MAIN, ...path].entries()) {
-      if (key !== MAIN) {
+      const around = key === MAIN ? undefined : this.row(key);
+      if (key !== MAIN && !(around && this.isOpen(around))) {
+        opened.push(key);
         this.folds.set(key, true);
       }
       await this.inside(key);
@@ -238,7 +257,7 @@ export class RowLevels {
     }
     this.changed();
     const known = this.row(row.id);
-    return known && { row: known, path };
+    return known && { row: known, path, opened };
   }
 
   private askLevel(key: LevelKey, wish: RowsWish, take: (page: RowsResult) => void): Promise<void> {

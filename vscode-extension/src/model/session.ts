@@ -23,7 +23,9 @@ import type {
 } from './wire';
 import { Emitter } from './events';
 import type { Level } from './level';
-import { PAGE, RowLevels, type LevelKey } from './rows';
+import { PAGE, RowLevels, type Found, type LevelKey } from './rows';
+import { outsideRow, type Outside } from './outside';
+import { Running } from './running';
 
 export type Wish = Pick<OpenParams, 'session' | 'path' | 'latest'>;
 
@@ -35,6 +37,8 @@ export type Happening =
   /** Others, or the user, have acted: what each change says. */
   | { what: 'acts'; changes: Change[] }
   | { what: 'progress'; progress: Progress }
+  /** What runs has taken so long that it is to be said. */
+  | { what: 'running' }
   | { what: 'lost'; reason: string };
 
 export class SessionModel {
@@ -43,8 +47,6 @@ export class SessionModel {
   info: OpenResult | undefined;
   /** At the leaf. */
   size: ContextSize | null = null;
-  /** What runs now. */
-  operation: Progress | null = null;
   /** Why there are no rows. */
   problem: Failure | undefined;
   /** Of the newest change by somebody else: what was done before cannot be undone alone. */
@@ -56,6 +58,7 @@ export class SessionModel {
 
   private readonly happened = new Emitter<Happening>();
   private readonly rows: RowLevels;
+  private readonly running = new Running(() => this.happened.emit({ what: 'running' }));
   private readonly unlisten: (() => void)[];
   private ticket = 0;
   private shownFilter: TreeFilter | undefined;
@@ -90,6 +93,16 @@ export class SessionModel {
     return this.wishedFilter;
   }
 
+  /** What runs now. */
+  get operation(): Progress | null {
+    return this.running.operation;
+  }
+
+  /** What runs, once it has taken a while: only that is worth saying. */
+  get longOperation(): Progress | null {
+    return this.running.long;
+  }
+
   get leaf(): EntryId | null {
     return this.info?.leaf ?? null;
   }
@@ -97,6 +110,7 @@ export class SessionModel {
   /** Hears and tells nothing more. */
   leave(): void {
     this.isClosed = true;
+    this.running.take(null);
     for (const unlisten of this.unlisten) {
       unlisten();
     }
@@ -130,6 +144,11 @@ export class SessionModel {
     return this.rows.rowOf(entry);
   }
 
+  /** The row that another program wrote last, as long as that was a short while ago. */
+  outside(now = Date.now()): Outside | undefined {
+    return outsideRow(this.rows.all(), this.info?.lastExternal, now);
+  }
+
   /** Whether rows have been asked for and have not come yet. */
   get isReading(): boolean {
     return this.rows.isReading;
@@ -155,7 +174,7 @@ export class SessionModel {
   }
 
   /** The row of an entry, with all on the way to it read; undefined where it has none. */
-  find(entry: EntryId | 'here'): Promise<{ row: Row; path: string[] } | undefined> {
+  find(entry: EntryId | 'here'): Promise<Found | undefined> {
     return this.rows.find(entry);
   }
 
@@ -206,7 +225,7 @@ export class SessionModel {
     this.wish =
       answer.path !== null && !answer.unsaved ? { path: answer.path } : { session: answer.session };
     this.size = answer.contextSize;
-    this.operation = answer.operation;
+    this.running.take(answer.operation);
     // Without rows in the answer it changed while it was read.
     const isTaken = await this.rows.readAll(answer.rows ?? undefined, isSame);
     if (isTaken && !this.isOver(mine)) {
@@ -225,7 +244,7 @@ export class SessionModel {
       void this.fetch();
     } else if (this.daemon.state === 'offline' || this.daemon.state === 'missing') {
       this.wasOffline = true;
-      this.operation = null;
+      this.running.take(null);
     }
     this.happened.emit({ what: 'header' });
   }
@@ -265,7 +284,7 @@ export class SessionModel {
         void this.fetch();
         break;
       case 'session/didProgress':
-        this.operation = isRunning(message.params) ? message.params : null;
+        this.running.take(isRunning(message.params) ? message.params : null);
         this.happened.emit({ what: 'progress', progress: message.params });
         break;
       case 'session/didPresence':

@@ -3,7 +3,7 @@
 import type { Change, Grade, Progress } from '../model/wire';
 import { wholePercent } from './figures';
 import { cleanLine } from './plain';
-import { nameOf } from './status';
+import { doing, nameOf } from './status';
 
 /** What somebody else did; undefined where the rows say enough. */
 export function changeSentence(change: Change, clock: string): string | undefined {
@@ -29,9 +29,12 @@ export function progressSentence(progress: Progress): string | undefined {
   if (progress.state !== 'failed' && progress.state !== 'cancelled') {
     return undefined;
   }
-  return progress.message == null
-    ? `The ${progress.operation} was ${progress.state}.`
-    : cleanLine(progress.message);
+  if (progress.message != null) {
+    return cleanLine(progress.message);
+  }
+  const what = doing(progress.operation);
+  const how = progress.state === 'failed' ? 'has failed' : 'was cancelled';
+  return `${what.charAt(0).toUpperCase()}${what.slice(1)} ${how}.`;
 }
 
 const RESETS: Record<string, string> = {

@@ -7,8 +7,11 @@ import { count, readClock } from './figures';
 import { cleanLine, cut } from './plain';
 import { figureOf, nameOf, operationText } from './status';
 
-/** `login-fix · 42%`. */
-export function titleLine(model: Pick<SessionModel, 'info' | 'size'>): string | undefined {
+/** `login-fix · 42%`, and which hit of a search is at hand. */
+export function titleLine(
+  model: Pick<SessionModel, 'info' | 'size'>,
+  place?: string,
+): string | undefined {
   const info = model.info;
   if (!info) {
     return undefined;
@@ -16,7 +19,8 @@ export function titleLine(model: Pick<SessionModel, 'info' | 'size'>): string | 
   const id = typeof info.header.id === 'string' ? info.header.id.slice(0, 8) : 'pi';
   const marks = `${info.unsaved ? ' [+]' : ''}${info.readOnly === null ? '' : ' [RO]'}`;
   const name = cut(cleanLine(info.name ?? id), 40) + marks;
-  return model.size ? `${name} · ${figureOf(model.size)}` : name;
+  const parts = [name, model.size ? figureOf(model.size) : '', place ?? ''];
+  return parts.filter((part) => part !== '').join(' · ');
 }
 
 type Link = Pick<Connection, 'state' | 'problem' | 'since' | 'nextTry' | 'skew'>;
@@ -65,8 +69,8 @@ function* sessionSentences(model: SessionModel | undefined): Generator<string> {
   if (!info) {
     return;
   }
-  if (model.operation) {
-    yield `${nameOf(model.operation.origin)} is ${operationText(model.operation)}`;
+  if (model.longOperation) {
+    yield `${nameOf(model.longOperation.origin)} is ${operationText(model.longOperation)}`;
   }
   if (info.leafConflict) {
     yield 'pi went on elsewhere: the menu of this view goes there, or stays here.';

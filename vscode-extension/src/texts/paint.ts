@@ -13,6 +13,7 @@ import {
   tilde,
   wholePercent,
 } from './figures';
+import { stretchesOf, type Stretch } from './hits';
 import { cleanLine, cut } from './plain';
 import { branch, speak } from './speak';
 
@@ -25,6 +26,12 @@ export interface PaintOptions {
   size?: SizeColumn;
   /** Entries that somebody else has added lately. */
   fresh?: ReadonlySet<string>;
+  /** The row that another program wrote last, a short while ago. */
+  outside?: string;
+  /** The row that is marked to be compared. */
+  marked?: string;
+  /** What was searched for, in words, and the entries that say it. */
+  hits?: { words: readonly string[]; entries: ReadonlySet<string> };
   /** The first entry that the compaction which is looked at would keep. */
   cut?: string;
   /** What runs, said on the row where one is. */
@@ -37,6 +44,8 @@ export interface PaintedRow {
   id: string;
   icon: string;
   label: string;
+  /** Stretches of the label that say what was searched for. */
+  hits: Stretch[];
   description: string;
   /** Two characters at most; empty where the percent is not known. */
   badge: string;
@@ -83,18 +92,50 @@ export function paintRows(rows: readonly Row[], options: PaintOptions): PaintedR
 function paintRow(row: Row, day: string, options: PaintOptions): PaintedRow {
   const isActive = row.flags.includes('active') || row.kind === 'here';
   const { badge, lead } = badgeOf(row, options);
+  const label = labelOf(row, options);
+  const states = [...stateWords(row, options)];
   return {
     id: row.id,
     icon: ICONS[row.kind] ?? ICONS.meta,
-    label: labelOf(row, options),
-    description: [...lead, ...stateWords(row, options), ...figures(row, day, options)].join(' · '),
+    label,
+    hits: isHit(row, options) ? stretchesOf(label, options.hits?.words ?? []) : [],
+    description: [...lead, ...states, ...figures(row, day, options)].join(' · '),
     badge,
     grade: options.size === 'off' ? 'ok' : (row.size?.grade ?? 'ok'),
     isAside: !isActive || row.flags.includes('omitted'),
     fold: row.fold,
     words: menuWords(row).join(' '),
-    spoken: speak(row, options.isOpen(row)),
+    spoken: [speak(row, options.isOpen(row)), ...spokenHere(row, options)].join(' '),
   };
+}
+
+/** What only this window knows of a row. */
+function* spokenHere(row: Row, options: PaintOptions): Generator<string> {
+  if (isNew(row, options)) {
+    yield 'New.';
+  }
+  if (options.outside === row.id) {
+    yield 'Where pi went on.';
+  }
+  if (options.marked === row.id) {
+    yield 'Marked to be compared.';
+  }
+  if (isCutAbove(row, options)) {
+    yield 'The cut is above.';
+  }
+}
+
+function isHit(row: Row, options: PaintOptions): boolean {
+  const entries = options.hits?.entries;
+  return entries !== undefined && row.last !== null && entries.has(String(row.last));
+}
+
+function isNew(row: Row, options: PaintOptions): boolean {
+  return row.kind !== 'here' && row.last !== null && !!options.fresh?.has(String(row.last));
+}
+
+function isCutAbove(row: Row, options: PaintOptions): boolean {
+  return options.cut !== undefined && String(row.first) === options.cut && row.kind !== 'here';
 }
 
 function labelOf(row: Row, options: PaintOptions): string {
@@ -134,8 +175,14 @@ function* countWords(row: Row): Generator<string> {
 }
 
 function* stateWords(row: Row, options: PaintOptions): Generator<string> {
-  if (options.cut !== undefined && String(row.first) === options.cut && row.kind !== 'here') {
+  if (isCutAbove(row, options)) {
     yield 'the cut is above';
+  }
+  if (options.marked === row.id) {
+    yield 'A';
+  }
+  if (options.outside === row.id) {
+    yield '‹pi›';
   }
   if (row.flags.includes('unsaved')) {
     yield 'unsaved';
@@ -149,12 +196,15 @@ function* stateWords(row: Row, options: PaintOptions): Generator<string> {
       yield words;
     }
   }
+  if (row.kind === 'alternative' && row.flags.includes('external')) {
+    yield 'pi, outside';
+  }
   if (row.forks.length > 0) {
     yield count(row.forks.length, 'fork');
   }
   if (row.kind === 'here') {
     yield* row.size?.grade === 'high' ? ['nearly full'] : [];
-  } else if (row.last !== null && options.fresh?.has(String(row.last))) {
+  } else if (isNew(row, options)) {
     yield 'new';
   }
 }

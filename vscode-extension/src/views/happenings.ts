@@ -5,7 +5,8 @@ import { readClock } from '../texts/figures';
 import { changeSentence, progressSentence, resetSentence } from '../texts/happenings';
 import type { CurrentSession } from './current';
 import type { Header } from './header';
-import { isRowNode, type BranchTree } from './tree';
+import { isRowNode } from './rowItems';
+import type { BranchTree } from './tree';
 
 /** Milliseconds a sentence stands above the rows. */
 const READ = 20_000;

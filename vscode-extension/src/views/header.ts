@@ -8,6 +8,7 @@ import { thresholdSentence } from '../texts/happenings';
 import { headerMessage, titleLine } from '../texts/header';
 import { statusText, type Thresholds } from '../texts/status';
 import type { CurrentSession } from './current';
+import type { Searching } from './searching';
 import type { BranchTree } from './tree';
 
 const COLOURS = {
@@ -35,7 +36,9 @@ export class Header implements vscode.Disposable {
     private readonly connection: Connection,
     private readonly current: CurrentSession,
     private readonly tree: BranchTree,
+    private readonly searching: Searching,
   ) {
+    searching.onChange(() => this.update());
     this.item = vscode.window.createStatusBarItem('context', vscode.StatusBarAlignment.Right, 50);
     this.item.name = 'pi context';
     this.item.command = 'pisessiond.showContext';
@@ -87,14 +90,14 @@ export class Header implements vscode.Disposable {
     const model = this.current.model;
     this.setKeys(model);
     this.setStatus(model);
-    this.tree.view.description = model && titleLine(model);
+    this.tree.view.description = model && titleLine(model, this.searching.walk?.place);
     this.tree.view.message = headerMessage(this.connection, model, this.isLong, this.news);
   }
 
   private setStatus(model: SessionModel | undefined): void {
     const shown = statusText({
       size: model?.size ?? null,
-      operation: model?.operation ?? null,
+      operation: model?.longOperation ?? null,
       isUnsaved: model?.info?.unsaved ?? false,
       state: this.connection.state,
       thresholds: ownThresholds(),
@@ -136,6 +139,7 @@ export class Header implements vscode.Disposable {
     );
     this.setKey('canUndo', !this.current.undo.isEmpty);
     this.setKey('leafConflict', (model?.info?.leafConflict ?? null) !== null);
+    this.setKey('searching', this.searching.walk !== undefined);
     this.setKey('filter', model?.filter ?? 'default');
   }
 

@@ -140,7 +140,8 @@ export class SessionsView implements vscode.TreeDataProvider<SessionNode>, vscod
     const isOpen = session.session === this.current.model?.handle;
     const folder = isElsewhere ? ` · ${cleanLine(basename(session.cwd))}` : '';
     const today = todayOf();
-    item.id = `session:${session.path ?? session.session}`;
+    // A row that was drawn without forks would stay closed over its first one.
+    item.id = `${forks.length > 0 ? 'family' : 'session'}:${session.path ?? session.session}`;
     item.description = describe(family, today) + folder;
     item.iconPath = new vscode.ThemeIcon(
       isOpen ? 'circle-filled' : session.fork ? 'repo-forked' : 'circle-outline',

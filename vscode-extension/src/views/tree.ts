@@ -5,12 +5,18 @@ import { MAIN, type LevelKey } from '../model/rows';
 import type { SessionModel } from '../model/session';
 import type { EntryId, Row } from '../model/wire';
 import { todayOf } from '../texts/figures';
-import { plainText } from '../texts/entries';
-import { paintRows, tooltip, type PaintedRow, type SizeColumn } from '../texts/paint';
-import { cleanText } from '../texts/plain';
+import {
+  paintRows,
+  tooltip,
+  type PaintedRow,
+  type PaintOptions,
+  type SizeColumn,
+} from '../texts/paint';
 import { operationText } from '../texts/status';
-import { rowUri } from './badges';
 import type { CurrentSession } from './current';
+import { bodyOf, isRowNode, moreItem, rowItem, type TreeNode } from './rowItems';
+
+export type { TreeNode };
 
 /** Milliseconds in which changes are joined; VS Code joins refreshes for 200 ms more. */
 const JOIN = 50;
@@ -18,22 +24,18 @@ const JOIN = 50;
 const NEW_FOR = 3000;
 
 /** After which rows may look different. */
-const REPAINTS = ['rows', 'reset', 'progress'];
-
-/** A row, or the line that stands for rows which have not been read. */
-export type TreeNode =
-  | { kind: 'row'; id: string; level: LevelKey }
-  | { kind: 'more'; level: LevelKey; side: 'before' | 'after' };
-
-export function isRowNode(value: unknown): value is TreeNode & { kind: 'row' } {
-  return typeof value === 'object' && value !== null && (value as TreeNode).kind === 'row';
-}
+const REPAINTS = ['rows', 'reset', 'progress', 'running'];
 
 /** What of a level VS Code has been given. */
 interface Shown {
-  ids: string;
+  /** How many rows there are around those that are known. */
+  around: string;
+  /** How each looks, in their order. */
   painted: Map<string, string>;
 }
+
+/** What was searched for, as rows show it. */
+export type Hits = NonNullable<PaintOptions['hits']>;
 
 export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disposable {
   readonly view: vscode.TreeView<TreeNode>;
@@ -46,9 +48,16 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
   private shown = new Map<LevelKey, Shown>();
   /** Levels that were asked for and could not be read. */
   private readonly unread = new Set<LevelKey>();
+  /** Folds opened in passing, which are not the user's. */
+  private readonly passing = new Set<string>();
+  /** How often each fold was closed by us: VS Code closes none that it has seen open. */
+  private readonly versions = new Map<string, number>();
+  private hits: Hits | undefined;
   private cut: string | undefined;
+  private marked: string | undefined;
   private timer: NodeJS.Timeout | undefined;
   private forgetting: NodeJS.Timeout | undefined;
+  private going: NodeJS.Timeout | undefined;
   private isDue = false;
 
   constructor(private readonly current: CurrentSession) {
@@ -80,6 +89,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
   dispose(): void {
     clearTimeout(this.timer);
     clearTimeout(this.forgetting);
+    clearTimeout(this.going);
     this.view.dispose();
     this.changed.dispose();
   }
@@ -113,7 +123,14 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
   }
 
   getTreeItem(node: TreeNode): vscode.TreeItem {
-    return node.kind === 'more' ? this.moreItem(node) : this.rowItem(node.id);
+    if (node.kind === 'more') {
+      return moreItem(node, this.model);
+    }
+    const painted = this.painted.get(node.id);
+    const row = this.model?.row(node.id);
+    return painted && row && this.model
+      ? rowItem(node, row, painted, this.model, this.versions.get(node.id) ?? 0)
+      : new vscode.TreeItem('');
   }
 
   getParent(node: TreeNode): TreeNode | undefined {
@@ -131,7 +148,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     if (!row || !this.model) {
       return item;
     }
-    const body = await this.bodyOf(row, this.model);
+    const body = await bodyOf(row, this.model);
     if (!token.isCancellationRequested) {
       item.tooltip = tooltip(row, this.model.size?.window ?? null, body);
     }
@@ -158,17 +175,69 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     if (!found) {
       return false;
     }
-    clearTimeout(this.timer);
     this.refresh();
     await this.view.reveal(this.nodeOf(found.row), { select: true, focus });
     return true;
+  }
+
+  /**
+   * Selects the row of an entry in passing: folds that it opens are closed by `close`, unless the
+   * user does something there.
+   * @returns the folds it stands in; undefined where it has no row under the filter at hand
+   */
+  async pass(entry: EntryId): Promise<readonly string[] | undefined> {
+    const found = await this.model?.find(entry);
+    if (found) {
+      found.opened.forEach((id) => this.passing.add(id));
+      this.refresh();
+      await this.view.reveal(this.nodeOf(found.row), { select: true, focus: false });
+    }
+    return found?.path;
+  }
+
+  /** Closes the folds that were opened in passing, but for some. */
+  close(except: readonly string[] = []): void {
+    const closed = [...this.passing].filter((id) => !except.includes(id));
+    for (const id of closed) {
+      this.passing.delete(id);
+      this.model?.setOpen(id, false);
+      this.versions.set(id, (this.versions.get(id) ?? 0) + 1);
+      this.nodes.delete(id);
+    }
+    for (const level of new Set(closed.map((id) => this.model?.row(id)?.level ?? MAIN))) {
+      this.changed.fire(level === MAIN ? undefined : this.nodes.get(level));
+    }
+  }
+
+  /** The innermost row in sight of one that stands in folds opened in passing. */
+  async selectAround(): Promise<void> {
+    let around: Row | undefined;
+    for (let row = this.selectedRows()[0]; row; row = this.around(row)) {
+      around = this.passing.has(row.id) ? row : around;
+    }
+    this.close();
+    if (around) {
+      await this.view.reveal(this.nodeOf(around), { select: true, focus: false });
+    }
+  }
+
+  /** Keeps the folds that a row stands in: the user has done something there. */
+  keep(row: Row | undefined): void {
+    for (let one = row && this.around(row); one; one = this.around(one)) {
+      if (this.passing.delete(one.id)) {
+        this.current.setOpen(one.id, true);
+      }
+    }
+  }
+
+  private around(row: Row): Row | undefined {
+    return row.level === MAIN ? undefined : this.model?.row(row.level);
   }
 
   /** Keeps the leaf selected and in sight when it has moved on. */
   async follow(): Promise<void> {
     const here = this.nodes.get('here');
     if (here) {
-      clearTimeout(this.timer);
       this.refresh();
       await this.view.reveal(here, { select: true, focus: false });
     }
@@ -177,6 +246,22 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
   /** Shows where a compaction would cut; undefined: not any more. */
   showCut(firstKept: EntryId | undefined): void {
     this.cut = firstKept === undefined ? undefined : String(firstKept);
+    this.refreshSoon();
+  }
+
+  /** Has rows show what was searched for; undefined: nothing. */
+  showHits(hits: Hits | undefined): void {
+    this.hits = hits;
+    this.refreshSoon();
+  }
+
+  /** The row that is marked to be compared, if it is still there. */
+  get markedRow(): Row | undefined {
+    return this.marked === undefined ? undefined : this.model?.row(this.marked);
+  }
+
+  mark(row: Row | undefined): void {
+    this.marked = row?.id;
     this.refreshSoon();
   }
 
@@ -205,6 +290,9 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     this.painted.clear();
     this.shown.clear();
     this.unread.clear();
+    this.passing.clear();
+    this.versions.clear();
+    this.marked = this.hits = undefined;
     this.changed.fire(undefined);
   }
 
@@ -221,7 +309,22 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     for (const [key, shown] of before) {
       this.refreshLevel(key, shown, model);
     }
+    this.keepSelection(before, model);
     this.forgetFresh(model);
+  }
+
+  /** A selected row that is no more gives way to the nearest above it. */
+  private keepSelection(before: ReadonlyMap<LevelKey, Shown>, model: SessionModel): void {
+    const [node] = this.view.selection;
+    if (!isRowNode(node) || model.row(node.id) || !this.shown.has(node.level)) {
+      return;
+    }
+    const order = [...(before.get(node.level)?.painted.keys() ?? [])];
+    const above = order.slice(0, Math.max(order.indexOf(node.id), 0));
+    const row = model.row(above.findLast((id) => model.row(id)) ?? node.level ?? 'here');
+    if (row && order.includes(node.id)) {
+      void this.view.reveal(this.nodeOf(row), { select: true, focus: false });
+    }
   }
 
   private refreshLevel(key: LevelKey, before: Shown, model: SessionModel): void {
@@ -235,7 +338,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     }
     const now = this.paint(key, model);
     this.shown.set(key, now);
-    if (now.ids !== before.ids) {
+    if (now.around !== before.around || !areSame(now.painted.keys(), before.painted.keys())) {
       this.changed.fire(node);
       return;
     }
@@ -248,24 +351,41 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
 
   private paint(key: LevelKey, model: SessionModel): Shown {
     const level = model.level(key);
-    const rows = level?.rows ?? [];
-    const painted = paintRows(rows, {
+    const painted = paintRows(level?.rows ?? [], {
       today: todayOf(),
       isOpen: (row) => model.isOpen(row),
       size: this.size,
       fresh: model.fresh,
+      outside: this.outside(model),
+      marked: this.marked,
+      hits: this.hits,
       cut: this.cut,
-      doing: model.operation ? operationText(model.operation) : undefined,
+      doing: model.longOperation ? operationText(model.longOperation) : undefined,
       badges: vscode.workspace.getConfiguration('explorer').get('decorations.badges', true),
     });
     for (const one of painted) {
       this.painted.set(one.id, one);
     }
-    const around = `${level?.earlier ?? 0}/${level?.later ?? 0}`;
     return {
-      ids: [around, ...rows.map((row) => row.id)].join('\n'),
+      around: `${level?.earlier ?? 0}/${level?.later ?? 0}`,
       painted: new Map(painted.map((one) => [one.id, JSON.stringify(one)])),
     };
+  }
+
+  /** The row another program wrote last; looked at again when that is long ago. */
+  private outside(model: SessionModel): string | undefined {
+    const now = Date.now();
+    const outside = model.outside(now);
+    if (outside) {
+      this.going ??= setTimeout(
+        () => {
+          this.going = undefined;
+          this.refreshSoon();
+        },
+        outside.until - now + 1000,
+      );
+    }
+    return outside?.row;
   }
 
   private forgetFresh(model: SessionModel): void {
@@ -295,72 +415,16 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     return node;
   }
 
-  private rowItem(id: string): vscode.TreeItem {
-    const painted = this.painted.get(id);
-    const row = this.model?.row(id);
-    if (!painted || !row) {
-      return new vscode.TreeItem('');
-    }
-    const item = new vscode.TreeItem(painted.label, this.stateOf(row));
-    item.id = `${this.model?.handle ?? ''}\n${id}`;
-    item.description = painted.description;
-    item.iconPath = new vscode.ThemeIcon(painted.icon, iconColour(painted));
-    item.contextValue = painted.words;
-    item.resourceUri = rowUri(this.model?.handle ?? '', painted);
-    item.accessibilityInformation = { label: painted.spoken };
-    if (row.entry !== null) {
-      item.command = {
-        command: 'pisessiond.showEntry',
-        title: 'Show Entry',
-        arguments: [this.nodeOf(row)],
-      };
-    }
-    return item;
-  }
-
-  private stateOf(row: Row): vscode.TreeItemCollapsibleState {
-    if (row.fold === 'none') {
-      return vscode.TreeItemCollapsibleState.None;
-    }
-    return this.model?.isOpen(row)
-      ? vscode.TreeItemCollapsibleState.Expanded
-      : vscode.TreeItemCollapsibleState.Collapsed;
-  }
-
-  private moreItem(node: TreeNode & { kind: 'more' }): vscode.TreeItem {
-    const level = this.model?.level(node.level);
-    const number = (node.side === 'before' ? level?.earlier : level?.later) ?? 0;
-    const many = number > 1 ? `${number.toLocaleString('en')} ` : '';
-    const rows = number === 1 ? 'row' : 'rows';
-    const item = new vscode.TreeItem(
-      `… ${many}${node.side === 'before' ? 'earlier' : 'later'} ${rows}`,
-    );
-    item.id = `${this.model?.handle ?? ''}\n${node.side}:${node.level ?? ''}`;
-    item.command = { command: 'pisessiond.moreRows', title: 'More Rows', arguments: [node] };
-    return item;
-  }
-
   private folded(node: TreeNode, isOpen: boolean): void {
-    if (node.kind === 'row') {
-      this.current.setOpen(node.id, isOpen);
-      this.refreshSoon();
+    if (node.kind !== 'row' || (isOpen && this.passing.has(node.id))) {
+      return;
     }
-  }
-
-  private async bodyOf(row: Row, model: SessionModel): Promise<string | undefined> {
-    if (row.entry === null || row.entries !== 1) {
-      return undefined;
-    }
-    try {
-      const answer = await model.request('session/entries', { ids: [row.entry] });
-      const entry = answer.entries[0];
-      return entry && cleanText(plainText(entry)).slice(0, 400);
-    } catch {
-      return undefined;
-    }
+    this.passing.delete(node.id);
+    this.current.setOpen(node.id, isOpen);
+    this.refreshSoon();
   }
 }
 
-function iconColour(painted: PaintedRow): vscode.ThemeColor | undefined {
-  return painted.isAside ? new vscode.ThemeColor('descriptionForeground') : undefined;
+function areSame(some: Iterable<string>, others: Iterable<string>): boolean {
+  return [...some].join('\n') === [...others].join('\n');
 }

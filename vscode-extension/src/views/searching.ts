@@ -1,0 +1,67 @@
+/** Walking the hits of a search: each is shown in its place, and folds are left as they were. */
+
+import { Emitter } from '../model/events';
+import type { HitWalk } from '../model/hitWalk';
+import { wordsOf } from '../texts/hits';
+import type { CurrentSession } from './current';
+import type { BranchTree } from './tree';
+
+export class Searching {
+  walk: HitWalk | undefined;
+  private readonly changed = new Emitter<undefined>();
+
+  constructor(
+    current: CurrentSession,
+    private readonly tree: BranchTree,
+  ) {
+    current.on((happening) => {
+      if (happening.what === 'switched') {
+        this.set(undefined);
+      }
+    });
+  }
+
+  onChange(listener: () => void): () => void {
+    return this.changed.on(listener);
+  }
+
+  /** Shows the first hit that has a row. */
+  begin(walk: HitWalk): Promise<boolean> {
+    this.set(walk);
+    return this.show(walk, 1);
+  }
+
+  /** Shows the next hit, or the one before. */
+  async step(by: 1 | -1): Promise<boolean> {
+    const walk = this.walk;
+    walk?.step(by);
+    return walk !== undefined && this.show(walk, by);
+  }
+
+  /** Closes the folds that it opened; what is selected gives way to the fold it is in. */
+  async end(): Promise<void> {
+    this.set(undefined);
+    await this.tree.selectAround();
+  }
+
+  /** @returns whether one of the hits has a row under the filter at hand */
+  private async show(walk: HitWalk, by: 1 | -1): Promise<boolean> {
+    // Names and settings are found too, and have no row under most filters.
+    for (let passed = 0; passed < walk.length && this.walk === walk; passed++) {
+      const path = await this.tree.pass(walk.entry);
+      if (path) {
+        this.tree.close(path);
+        this.changed.emit(undefined);
+        return true;
+      }
+      walk.step(by);
+    }
+    return this.walk !== walk;
+  }
+
+  private set(walk: HitWalk | undefined): void {
+    this.walk = walk;
+    this.tree.showHits(walk && { words: wordsOf(walk.query), entries: walk.entries });
+    this.changed.emit(undefined);
+  }
+}
