@@ -230,7 +230,12 @@ export class Drive {
           new Refusal('Unsupported', 'pi did not start the command.', { needs: 'a look at pi' }),
         ),
       );
-      this.#jobs.set(id, { run: (ctx) => job(ctx).then(resolve, reject), fail });
+      /** @param {CommandContext} ctx */
+      const run = (ctx) => {
+        clearTimeout(timer);
+        return job(ctx).then(resolve, reject);
+      };
+      this.#jobs.set(id, { run, fail });
       api.sendUserMessage(`/pisessiond @${id}`, { expandPromptTemplates: true });
     });
   }

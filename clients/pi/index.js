@@ -16,6 +16,16 @@ import { isTooOld } from './modes.js';
 import { keepPlace } from './place.js';
 import { shared, takeProcess } from './shared.js';
 
+/**
+ * What a word may become; nothing for a whole one, whose return would only close the list.
+ *
+ * @param {string} start
+ */
+function completed(start) {
+  const words = WORDS.filter((word) => word.startsWith(start) && word !== start);
+  return words.length > 0 ? words.map((word) => ({ value: word, label: word })) : null;
+}
+
 /** @param {import('./types.js').ExtensionAPI} api */
 export default function pisession(api) {
   if (isTooOld(VERSION) || !takeProcess(api)) {
@@ -48,8 +58,7 @@ export default function pisession(api) {
   });
   api.registerCommand(COMMAND, {
     description: 'What editors may do in this pi: status, off, watch, drive, stop, forget',
-    getArgumentCompletions: (start) =>
-      WORDS.filter((word) => word.startsWith(start)).map((word) => ({ value: word, label: word })),
+    getArgumentCompletions: completed,
     handler: async (args, ctx) => {
       const restart = () => {
         const live = bridge;

@@ -1,4 +1,4 @@
-"""A user of their own for each pi: home, agent folder, a model on loopback, nothing of the machine's."""
+"""A user of its own for each pi: home, agent folder, model; nothing of the machine's."""
 
 import hashlib
 import json

@@ -1,8 +1,8 @@
 """A model on loopback that does what a prompt says, for a pi that runs.
 
-A prompt may begin with `[slow:ms]`, `[tool:command]`, `[big:kB]` or `[fail:status]`. Only the beginning
-of the last user message counts, since requests for summaries quote the conversation. `[slowsum:ms]`
-may stand anywhere in one of those: it comes in with the instructions.
+A prompt may begin with `[slow:ms]`, `[tool:command]`, `[big:kB]` or `[fail:status]`. Only the
+beginning of the last user message counts, since requests for summaries quote the conversation.
+`[slowsum:ms]` and `[failsum]` may stand anywhere in one of those: they come with the instructions.
 """
 
 import json
@@ -57,8 +57,7 @@ class MarkedModel:
             return fails(int(value), "invalid_request_error", "a failure on purpose")
         if kind == "big":
             return says("word " * (int(value) * 205), pieces=50, usage=usage_of(body))
-        reply = says("A slow answer, in time.", pieces=4)
-        return reply.in_pieces(20_000).after() if value == "0" else slowly(reply, int(value) / 1000)
+        return slowly(says("A slow answer, in time.", pieces=4), int(value) / 1000)
 
     def _summary(self, said: list[str]) -> Reply:
         self.summaries += 1

@@ -42,6 +42,8 @@ class Bridge:
         self.heard: list[tuple[str, Json]] = []
         self.times: list[float] = []
         """When each was heard, on the clock that all processes share."""
+        self.more: Callable[[Json], Json] = lambda params: {}
+        """Put into the answer to an attach."""
         self.words: Callable[[str, Json], Json | None] = lambda method, params: {}
         """Answers the will-requests; None: never."""
         self.ids: list[Any] = []
@@ -125,7 +127,7 @@ class Bridge:
         if method == "pi/attach":
             self._attached(params)
             answer = {"session": params["session"]["id"], "owner": True, "unseen": 0}
-            self.send({"id": number, "result": answer | self.position(params)})
+            self.send({"id": number, "result": answer | self.more(params)})
         elif method == "pi/didChange" and params["gen"] == self.gen:
             assert params["seq"] == self.seq + 1
             self.seq = params["seq"]
@@ -137,11 +139,6 @@ class Bridge:
             self.state = params
         elif method.startswith("pi/will") and (word := self.words(method, params)) is not None:
             self.send({"id": number, "result": word})
-
-    def position(self, params: Json) -> Json:
-        """More of the answer to an attach; tests put their own here."""
-        del params
-        return {}
 
     def _attached(self, params: Json) -> None:
         self.gen, self.seq = params["gen"], 0
@@ -165,7 +162,7 @@ class ScriptedDaemon:
 
     def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         bridge = Bridge(writer, self.news)
-        bridge.position = self.more  # type: ignore[method-assign]
+        bridge.more = self.more
         self.bridges.append(bridge)
         task = asyncio.create_task(self._serve(bridge, reader))
         self._tasks.add(task)
