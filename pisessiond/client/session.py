@@ -30,7 +30,8 @@ class Session(SessionQuestions):
 
     Every act takes `base_leaf` (refused with `LeafMoved` if the leaf is another one) and
     `request_id` (repeating it repeats the answer, not the act), and raises `RpcFailure` when the
-    daemon refuses it; then nothing was changed.
+    daemon refuses it; then nothing was changed. Where a running pi has the session open it is that
+    pi which acts: `pi` names one of several, and `when_idle` waits for the end of its run.
     """
 
     def __init__(
@@ -48,6 +49,8 @@ class Session(SessionQuestions):
         """The context size at the leaf as far as `changes` was read."""
         self.clients = opened.get("clients", [])
         """Who has the session open, as far as `changes` was read."""
+        self.pis = opened.get("pis", [])
+        """Running pi that have it open, as far as `changes` was read."""
         self._epoch, self._rev = opened["epoch"], opened["rev"]
         self._rows = rows
         """Under which filter its rows are drawn."""
@@ -62,6 +65,8 @@ class Session(SessionQuestions):
         entries: Sequence[dict[str, Any]] | None = None,
         detached: bool = False,
         base_leaf: EntryId | Unset | None = UNSET,
+        pi: int | Unset = UNSET,
+        when_idle: bool = False,
         request_id: str | Unset = UNSET,
     ) -> answers.AppendResult:
         """Appends one entry, or several as one change: all or none.
@@ -80,6 +85,8 @@ class Session(SessionQuestions):
                     **what,
                     detached=detached or UNSET,
                     base_leaf=base_leaf,
+                    pi=pi,
+                    when_idle=when_idle or UNSET,
                     request_id=request_id,
                 )
             except RpcFailure as failure:
@@ -101,6 +108,8 @@ class Session(SessionQuestions):
         label: str | Unset = UNSET,
         dry_run: bool = False,
         base_leaf: EntryId | Unset | None = UNSET,
+        pi: int | Unset = UNSET,
+        when_idle: bool = False,
         request_id: str | Unset = UNSET,
         progress: OnProgress | None = None,
     ) -> answers.NavigateResult:
@@ -122,6 +131,8 @@ class Session(SessionQuestions):
             label=label,
             dry_run=dry_run or UNSET,
             base_leaf=base_leaf,
+            pi=pi,
+            when_idle=when_idle or UNSET,
             request_id=request_id,
         )
 
@@ -135,6 +146,8 @@ class Session(SessionQuestions):
         draft: str | Unset = UNSET,
         with_input: bool = False,
         base_leaf: EntryId | Unset | None = UNSET,
+        pi: int | Unset = UNSET,
+        when_idle: bool = False,
         request_id: str | Unset = UNSET,
         progress: OnProgress | None = None,
     ) -> answers.CompactResult:
@@ -154,6 +167,8 @@ class Session(SessionQuestions):
             draft=draft,
             with_input=with_input or UNSET,
             base_leaf=base_leaf,
+            pi=pi,
+            when_idle=when_idle or UNSET,
             request_id=request_id,
         )
 
@@ -174,8 +189,11 @@ class Session(SessionQuestions):
         *,
         position: Literal["before", "at"] | Unset = UNSET,
         cwd: str | Unset = UNSET,
+        take_pi: bool = False,
         dry_run: bool = False,
         base_leaf: EntryId | Unset | None = UNSET,
+        pi: int | Unset = UNSET,
+        when_idle: bool = False,
         request_id: str | Unset = UNSET,
     ) -> answers.ForkResult:
         """Begins a new session with the path to an entry; `cwd` alone takes all entries along."""
@@ -185,8 +203,11 @@ class Session(SessionQuestions):
             entry=entry,
             position=position,
             cwd=cwd,
+            take_pi=take_pi or UNSET,
             dry_run=dry_run or UNSET,
             base_leaf=base_leaf,
+            pi=pi,
+            when_idle=when_idle or UNSET,
             request_id=request_id,
         )
 
@@ -194,11 +215,18 @@ class Session(SessionQuestions):
         self,
         *,
         base_leaf: EntryId | Unset | None = UNSET,
+        pi: int | Unset = UNSET,
+        when_idle: bool = False,
         request_id: str | Unset = UNSET,
     ) -> answers.ForkResult:
         """Begins a new session that holds the active branch."""
         return await self._call(
-            answers.ForkResult, "session/clone", base_leaf=base_leaf, request_id=request_id
+            answers.ForkResult,
+            "session/clone",
+            base_leaf=base_leaf,
+            pi=pi,
+            when_idle=when_idle or UNSET,
+            request_id=request_id,
         )
 
     async def label(
@@ -207,6 +235,8 @@ class Session(SessionQuestions):
         label: str | None,
         *,
         base_leaf: EntryId | Unset | None = UNSET,
+        pi: int | Unset = UNSET,
+        when_idle: bool = False,
         request_id: str | Unset = UNSET,
     ) -> answers.Done:
         """Labels an entry; None clears."""
@@ -216,6 +246,8 @@ class Session(SessionQuestions):
             target=target,
             label=label,
             base_leaf=base_leaf,
+            pi=pi,
+            when_idle=when_idle or UNSET,
             request_id=request_id,
         )
 
@@ -224,11 +256,19 @@ class Session(SessionQuestions):
         name: str | None,
         *,
         base_leaf: EntryId | Unset | None = UNSET,
+        pi: int | Unset = UNSET,
+        when_idle: bool = False,
         request_id: str | Unset = UNSET,
     ) -> answers.Done:
         """Names the session; None clears."""
         return await self._call(
-            answers.Done, "session/rename", name=name, base_leaf=base_leaf, request_id=request_id
+            answers.Done,
+            "session/rename",
+            name=name,
+            base_leaf=base_leaf,
+            pi=pi,
+            when_idle=when_idle or UNSET,
+            request_id=request_id,
         )
 
     async def edit_context(
@@ -237,6 +277,8 @@ class Session(SessionQuestions):
         replacement: dict[str, Any] | Literal["restore"] | None,
         *,
         base_leaf: EntryId | Unset | None = UNSET,
+        pi: int | Unset = UNSET,
+        when_idle: bool = False,
         request_id: str | Unset = UNSET,
     ) -> answers.Done:
         """Changes what the model is sent of an entry, on this branch only.
@@ -249,8 +291,38 @@ class Session(SessionQuestions):
             target=target,
             replacement=replacement,
             base_leaf=base_leaf,
+            pi=pi,
+            when_idle=when_idle or UNSET,
             request_id=request_id,
         )
+
+    async def prompt(
+        self,
+        text: str,
+        *,
+        deliver_as: Literal["steer", "followUp"] | Unset = UNSET,
+        pi: int | Unset = UNSET,
+        request_id: str | Unset = UNSET,
+    ) -> answers.PromptResult:
+        """Gives the running pi that has the session open a prompt, as if it had been typed there.
+
+        Answers when pi has taken it; its answer comes as changes. The user may be asked in pi
+        first whether this client may.
+        """
+        return await self._call(
+            answers.PromptResult,
+            "session/prompt",
+            text=text,
+            deliver_as=deliver_as,
+            pi=pi,
+            request_id=request_id,
+        )
+
+    async def abort(
+        self, *, pi: int | Unset = UNSET, request_id: str | Unset = UNSET
+    ) -> answers.Done:
+        """Stops what the running pi that has the session open is at."""
+        return await self._call(answers.Done, "session/abort", pi=pi, request_id=request_id)
 
     async def sync(self) -> None:
         """Waits until all that was written before, by pi too, has been sent to this client."""
@@ -290,7 +362,7 @@ class Session(SessionQuestions):
                 told = cast(answers.DidProgress, params)
                 yield Update(self._rev, (), self.leaf, self.context_size, progress=told)
             if method == DID_PRESENCE:
-                self.clients = params["clients"]
+                self.clients, self.pis = params["clients"], params.get("pis", [])
             verdict = judge(method, params, self._epoch, self._rev)
             if verdict == "apply":
                 update = Update.of(params)
@@ -325,6 +397,7 @@ class Session(SessionQuestions):
         )
         update = Update.of_opening(opened)
         self.opened, self.clients = opened, opened.get("clients", [])
+        self.pis = opened.get("pis", [])
         self._stand(opened["epoch"], update)
         return update
 

@@ -215,6 +215,8 @@ class ForkParams(LeafMutationParams):
     """`before` (a user message, its text comes back) or `at` any entry; `before` by default."""
     cwd: StrictStr | None = Field(default=None, min_length=1)
     """The folder the new session belongs to; relative to the client's `cwd`."""
+    take_pi: StrictBool = False
+    """The running pi that has the session open goes to the new one; only when it is idle."""
     dry_run: StrictBool = False
     """Change nothing and say what the fork would hold, in `preview`."""
 
@@ -236,6 +238,8 @@ class ForkResult(Done):
     """Text of the user message forked before, for the prompt."""
     source_rev: int = 0
     """The source's revision in which its subscribers are told of the fork."""
+    pi_stayed: str | None = None
+    """With `takePi`: why pi is where it was all the same, in a sentence; absent when it came."""
     preview: MovePreview | None = None
     """With `dryRun`; `session` and `path` are then the source's."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, RootModel, StrictInt, StrictStr
 
+from pisessiond.protocol.live_models import LivePi
 from pisessiond.protocol.pi_models import PiProcess
 from pisessiond.protocol.wire import JsonObject, ReadParams, WireModel
 
@@ -171,6 +172,15 @@ class ServedSession(WireModel):
     """How many listen to it."""
 
 
+class ConnectedPi(LivePi):
+    """One running pi with the bridge in it."""
+
+    session: str | None
+    """Handle of the session it has open; null between two."""
+    file: str | None
+    """Its file; null where it is in memory only, or not known."""
+
+
 class Memory(WireModel):
     """What the process holds."""
 
@@ -206,6 +216,8 @@ class StatusResult(WireModel):
     """Every session in memory."""
     watch: WatchStatus | None
     """How changes by other programs are noticed; null: they are when something is asked."""
+    pis: list[ConnectedPi] = Field(default_factory=list)
+    """Running pi that are connected; absent: none."""
     memory: Memory
     """What the process holds."""
     log: str | None

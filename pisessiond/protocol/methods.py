@@ -6,16 +6,14 @@ from it. A method that is not here does not exist.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
-
-from pydantic import BaseModel
+from typing import Any, Final
 
 from pisessiond.protocol import act_models as act
 from pisessiond.protocol import asked_models as asked
 from pisessiond.protocol import file_models as files
 from pisessiond.protocol import graph_models as graph
 from pisessiond.protocol import lifecycle_models as life
+from pisessiond.protocol import live_models as live
 from pisessiond.protocol import notification_models as told
 from pisessiond.protocol import row_models as row
 from pisessiond.protocol import search_models as find
@@ -23,57 +21,8 @@ from pisessiond.protocol import session_models as session
 from pisessiond.protocol import values
 from pisessiond.protocol import view_models as view
 from pisessiond.protocol.errors import ErrorKind
-from pisessiond.protocol.wire import WireModel
-
-Kind: TypeAlias = Literal["lifecycle", "read", "mutation"]
-"""Of the connection or the daemon; changing nothing; changing a session."""
-
-P_co = TypeVar("P_co", bound=WireModel, covariant=True)
-R_co = TypeVar("R_co", bound=BaseModel, covariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Method(Generic[P_co, R_co]):
-    """A request a client can send, or with `result` None a notification."""
-
-    name: str
-    kind: Kind
-    params: type[P_co]
-    result: type[R_co] | None
-    summary: str
-    errors: tuple[ErrorKind, ...] = ()
-    """Kinds it answers beside those any request can get."""
-
-
-@dataclass(frozen=True, slots=True)
-class Notification(Generic[P_co]):
-    """What the daemon tells unasked."""
-
-    name: str
-    params: type[P_co]
-    summary: str
-
-
-@dataclass(frozen=True, slots=True)
-class Asked(Generic[P_co, R_co]):
-    """A request that the daemon sends to clients which offer to answer it."""
-
-    name: str
-    params: type[P_co]
-    result: type[R_co]
-    seconds: float
-    """How long it waits for the answer."""
-    summary: str
-
-
-ANY_REQUEST: Final[tuple[ErrorKind, ...]] = (
-    "InvalidRequest",
-    "InvalidParams",
-    "InternalError",
-    "NotInitialized",
-    "Cancelled",
-)
-"""What any request can get."""
+from pisessiond.protocol.pi_methods import PI_ASKED, PI_METHODS
+from pisessiond.protocol.table import Asked, Method, Notification
 
 _LOADS: Final[tuple[ErrorKind, ...]] = (
     "SessionNotFound",
@@ -90,7 +39,14 @@ _WRITES: Final[tuple[ErrorKind, ...]] = (
     "Degraded",
     "FileChanged",
 )
-_MOVES: Final[tuple[ErrorKind, ...]] = (*_WRITES, "LeafMoved")
+_PI: Final[tuple[ErrorKind, ...]] = (
+    "AmbiguousOwner",
+    "Unsupported",
+    "SessionChanged",
+    "PiUnknown",
+)
+"""Where a running pi has the session open and it is that pi which is asked."""
+_MOVES: Final[tuple[ErrorKind, ...]] = (*_WRITES, "LeafMoved", *_PI)
 
 INITIALIZE: Final = Method(
     "initialize",
@@ -337,7 +293,7 @@ FORK: Final = Method(
     act.ForkParams,
     act.ForkResult,
     "Makes a new session from the path to an entry.",
-    (*_WRITES, "EntryNotFound"),
+    (*_WRITES, "EntryNotFound", *_PI),
 )
 CLONE: Final = Method(
     "session/clone",
@@ -370,6 +326,22 @@ EDIT_CONTEXT: Final = Method(
     values.Done,
     "Changes, omits or restores what the model would be sent of an entry.",
     (*_MOVES, "EntryNotFound", "NotOnBranch", "InvalidEntry"),
+)
+PROMPT: Final = Method(
+    "session/prompt",
+    "mutation",
+    live.PromptParams,
+    live.PromptResult,
+    "Gives the running pi that has the session open a prompt, as if it had been typed there.",
+    ("SessionNotFound", "Busy", "ReadOnly", *_PI),
+)
+ABORT: Final = Method(
+    "session/abort",
+    "mutation",
+    live.AbortParams,
+    values.Done,
+    "Stops what the running pi that has the session open is at.",
+    ("SessionNotFound", "Busy", "ReadOnly", *_PI),
 )
 
 METHODS: Final[dict[str, Method[Any, Any]]] = {
@@ -411,6 +383,9 @@ METHODS: Final[dict[str, Method[Any, Any]]] = {
         LABEL,
         RENAME,
         EDIT_CONTEXT,
+        PROMPT,
+        ABORT,
+        *PI_METHODS,
     )
 }
 """Every method by name, in the order they are documented."""
@@ -479,6 +454,6 @@ SUMMARIZE: Final = Asked(
 )
 
 ASKED: Final[dict[str, Asked[Any, Any]]] = {
-    one.name: one for one in (WILL_COMPACT, WILL_NAVIGATE, SUMMARIZE)
+    one.name: one for one in (WILL_COMPACT, WILL_NAVIGATE, SUMMARIZE, *PI_ASKED)
 }
 """Everything the daemon asks of clients that announced it in `requests`, by name."""

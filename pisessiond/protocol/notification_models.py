@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import SerializeAsAny
+from pydantic import Field, SerializeAsAny
 
+from pisessiond.protocol.live_models import LivePi
 from pisessiond.protocol.session_models import ListedSession
 from pisessiond.protocol.values import Change, ContextSize, Present, Progress
 from pisessiond.protocol.wire import EntryId, ProgressToken, WireModel
@@ -37,15 +38,18 @@ class DidChange(WireModel):
 
 
 class DidPresence(WireModel):
-    """Who has a session open; outside `rev`, at most ten a second.
+    """Who has a session open, running pi too; outside `rev`, at most ten a second.
 
-    Told to everyone who has it open when that changes. `session/open` answers it too.
+    Told to everyone who has it open when that changes, or what a pi is doing. `session/open`
+    answers it too.
     """
 
     session: str
     """The handle."""
     clients: list[Present]
     """Each once, in the order they came."""
+    pis: list[LivePi] = Field(default_factory=list)
+    """Running pi that have it open; absent: none."""
 
 
 class DidProgress(Progress):

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from pydantic import ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from pisessiond.protocol.errors import ErrorKind
-from pisessiond.protocol.wire import EntryId, JsonObject, MutationParams, ReadParams, WireModel
+from pisessiond.protocol.wire import EntryId, JsonObject, ReadParams, WireModel
 
 PiMode: TypeAlias = Literal["tui", "rpc", "print", "json"]
 PiOperation: TypeAlias = Literal["turn", "compaction", "summary"]
@@ -369,70 +369,3 @@ class PiAnswer(WireModel):
     """Of a snapshot."""
     entries: list[JsonObject] | None = None
     """Of a snapshot: all, whole."""
-
-
-# What clients of the daemon see and ask.
-
-
-class LivePi(WireModel):
-    """A pi that has a session open now."""
-
-    pid: int
-    """Names it in `target`."""
-    mode: PiMode
-    """How it runs."""
-    version: str
-    """pi's version."""
-    state: Literal["idle", "turn", "compaction", "summary", "stalled"]
-    """What it is doing; stalled: it does not answer."""
-    waiting_for_user: bool
-    """A dialog of pi's is open."""
-    pending: int
-    """Messages that wait for the end of its run."""
-    drives: bool
-    """Whether it can be moved and prompted from here."""
-    why: str | None = None
-    """Why it cannot, in a sentence."""
-    owner: bool
-    """It alone has the session open, and everything is written by it."""
-    unseen: int
-    """Entries in the file that it has not read; 0: none."""
-    leaf: EntryId | None
-    """Where it stands."""
-    nested: bool = False
-    """Another pi's shell began it."""
-
-
-class PromptParams(MutationParams):
-    """A prompt for the pi that has the session open."""
-
-    session: StrictStr
-    """Handle of an open session."""
-    text: StrictStr = Field(min_length=1)
-    """The words."""
-    deliver_as: Literal["steer", "followUp"] | None = None
-    """While a run is on: between its steps, or behind it; absent: behind it."""
-    target: StrictInt | None = None
-    """Pid of one of several."""
-
-
-class PromptResult(WireModel):
-    """pi has taken it."""
-
-    rev: int
-    """The session's revision."""
-    leaf: EntryId | None
-    """The leaf now."""
-    entry: EntryId | None = None
-    """The user message; absent while it waits."""
-    queued: bool
-    """It waits for the end of the run, or its next step."""
-
-
-class AbortParams(MutationParams):
-    """Stops what a pi runs in this session."""
-
-    session: StrictStr
-    """Handle of an open session."""
-    target: StrictInt | None = None
-    """Pid of one of several."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pydantic import BaseModel
@@ -17,7 +17,9 @@ from pydantic.json_schema import models_json_schema
 from pisessiond import __version__
 from pisessiond.docstrings import member_docs
 from pisessiond.protocol.errors import ERRORS
-from pisessiond.protocol.methods import ANY_REQUEST, ASKED, METHODS, NOTIFICATIONS, Kind, Method
+from pisessiond.protocol.methods import ASKED, METHODS, NOTIFICATIONS
+from pisessiond.protocol.pi_methods import PI_ASKED
+from pisessiond.protocol.table import ANY_REQUEST, Asked, Kind, Method
 from pisessiond.protocol.wire import (
     MAX_ASKED,
     MAX_HEADER_BYTES,
@@ -32,6 +34,7 @@ _HEADINGS: dict[Kind, str] = {
     "lifecycle": "The connection and the daemon",
     "read": "Looking at sessions",
     "mutation": "Changing sessions",
+    "pi": "For the bridge inside a running pi",
 }
 
 _PREAMBLE = f"""\
@@ -57,6 +60,11 @@ Requests to clients that named them in `requests` of `initialize`, with strings 
 at most {MAX_ASKED} to answer at once. One that does not answer in time, answers an error or goes
 away counts as one that was not asked; `$/cancelRequest` tells it that nobody waits any more. The
 answer is read also behind requests that are not taken yet, up to some megabytes of them."""
+
+_DRIVES = """\
+These connections said `pi` in `initialize`; on all others there are no such methods. While a pi has
+a session open, that pi alone writes it. What follows is asked of the bridge, which names in
+`requests` what it answers."""
 
 
 def json_schema() -> dict[str, Any]:
@@ -176,23 +184,33 @@ def _markdown_lines() -> Iterator[str]:
                 shown.add(method.params.__name__)
                 if method.result is not None:
                     shown.add(method.result.__name__)
+        if kind == "pi":
+            yield from ("", _DRIVES)
+            yield from _asked_lines(PI_ASKED, definitions, shown)
     yield from ("", "## What the daemon tells unasked")
     for told in NOTIFICATIONS.values():
         shown.add(told.params.__name__)
         yield from ("", f"### {told.name}", "", told.summary)
         yield from _model_lines(definitions[told.params.__name__])
     yield from ("", "## What the daemon asks", "", _ASKS)
-    for asked in ASKED.values():
-        yield from ("", f"### {asked.name}", "", asked.summary)
-        for model in (asked.params, asked.result):
-            if model.__name__ not in shown:
-                yield from _model_lines(definitions[model.__name__])
-            shown.add(model.__name__)
+    others = [asked for asked in ASKED.values() if asked not in PI_ASKED]
+    yield from _asked_lines(others, definitions, shown)
     yield from ("", "## Values")
     for name in sorted(set(definitions) - shown):
         yield from ("", f"### {name}")
         yield from _model_lines(definitions[name])
     yield from _error_lines()
+
+
+def _asked_lines(
+    rows: Iterable[Asked[Any, Any]], definitions: dict[str, Any], shown: set[str]
+) -> Iterator[str]:
+    for asked in rows:
+        yield from ("", f"### {asked.name}", "", asked.summary)
+        for model in (asked.params, asked.result):
+            if model.__name__ not in shown:
+                yield from _model_lines(definitions[model.__name__])
+            shown.add(model.__name__)
 
 
 def _method_lines(method: Method[Any, Any], definitions: dict[str, Any]) -> Iterator[str]:

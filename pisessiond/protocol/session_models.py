@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, SerializeAsAny, StrictBool, StrictStr, model_validator
 
+from pisessiond.protocol.live_models import LivePi
 from pisessiond.protocol.row_models import RowsResult, RowsWish
 from pisessiond.protocol.values import (
     Change,
@@ -136,6 +137,8 @@ class OpenResult(WireModel):
     """What runs now; null when nothing does."""
     clients: list[Present]
     """Who has it open, the asking client included; `session/didPresence` tells of changes."""
+    pis: list[LivePi] = Field(default_factory=list)
+    """Running pi that have it open, told of the same way; absent: none."""
     rows: RowsResult | None = None
     """With `rows`: the main line around `here`. Absent where the session changed meanwhile; then
     ask with `session/rows`."""
@@ -232,6 +235,8 @@ class ListedSession(WireModel):
     """Path (or handle) of the session its family of forks began with, as far as it is there."""
     depth: int
     """How many forks it is away from that one."""
+    pis: list[LivePi] = Field(default_factory=list)
+    """Running pi that have it open now; absent: none."""
 
 
 class LookedAt(WireModel):

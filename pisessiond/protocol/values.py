@@ -134,7 +134,7 @@ class Problem(WireModel):
 
 
 class ClientOrigin(WireModel):
-    """A client of the daemon, as the one who did something."""
+    """A client of the daemon, or a running pi, as the one who did something."""
 
     client: str
     """Its name, for people."""
@@ -142,6 +142,8 @@ class ClientOrigin(WireModel):
     """The id it keeps over reconnects."""
     request_id: str | None = None
     """The `requestId` it gave, if any."""
+    pid: int | None = None
+    """Of a running pi, which is the client `pi`: its process."""
 
 
 Origin: TypeAlias = ClientOrigin | Literal["external", "repair"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 from pydantic.alias_generators import to_camel
 
 PROTOCOL_VERSION = 1
@@ -95,3 +95,8 @@ class LeafMutationParams(SessionMutationParams):
     base_leaf: EntryId | None = None
     """Compare-and-set: refused with LeafMoved if the leaf is another one. Null: before the first
     entry. Absent: no comparison."""
+    pi: StrictInt | None = None
+    """Pid of the running pi that is to do it, where several have the session open."""
+    when_idle: StrictBool = False
+    """While the pi that has it open is at work: wait until it is idle, then decide anew. One
+    request a session waits so."""

@@ -16,7 +16,8 @@ import anyio
 from pydantic import ValidationError
 
 from pisessiond.protocol.lifecycle_models import CancelParams
-from pisessiond.protocol.methods import ASKED, CANCEL, Asked
+from pisessiond.protocol.methods import ASKED, CANCEL
+from pisessiond.protocol.table import Asked
 from pisessiond.protocol.wire import MAX_ASKED, MAX_MESSAGE_BYTES
 from pisessiond.server import conversion
 from pisessiond.server.envelope import Message, notification, request
@@ -61,6 +62,11 @@ class Asking:
     def is_waiting(self) -> bool:
         """Whether an answer is waited for."""
         return any(not waiting.ended.is_set() for waiting in self._waiting.values())
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether no answer can come any more."""
+        return self._closed
 
     def offer(self, methods: Iterable[str]) -> None:
         """Takes what the client says it answers; names nobody here asks by mean nothing."""

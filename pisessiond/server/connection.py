@@ -32,6 +32,7 @@ from pisessiond.server.identity import Client
 from pisessiond.server.logs import tag_with
 from pisessiond.server.lsp.half import LspHalf
 from pisessiond.server.outbound import STALL_SECONDS, Outbound, Stalled
+from pisessiond.server.pi_conversion import ConnectedBridge
 from pisessiond.server.requests import Requests
 from pisessiond.server.streams import MessageStream
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from pisessiond.core.rows.row import Filter
     from pisessiond.protocol.lifecycle_models import InitializeParams
     from pisessiond.server.state import DaemonState
+    from pisessiond.service.live.pi import LivePi, PiProcess, RunningPi
     from pisessiond.service.open_session import OpenSession
     from pisessiond.service.types import ListedSession, Present, Progress, SessionChange, Snapshot
 
@@ -84,6 +86,8 @@ class Connection:
         """Whether the client has still to prove that it is this user's."""
         self._stream = stream
         self._client: Client | None = None
+        self.pi: RunningPi | None = None
+        """The pi whose bridge this is; None for all other clients."""
         self._list_cwd: str | None = None
         """Of which folder the list is watched; None: of all."""
         self._closing = anyio.Event()
@@ -108,9 +112,22 @@ class Connection:
         """What the client keeps over reconnects."""
         return self.client.id
 
-    def begin(self, client: Client, params: InitializeParams) -> None:
+    @property
+    def running_pi(self) -> RunningPi:
+        """The pi whose bridge this is; methods of bridges are answered to no one else."""
+        assert self.pi is not None, "methods of kind pi are answered to bridges only"
+        return self.pi
+
+    @property
+    def peer_pid(self) -> int | None:
+        """The process at the other end; None where the system does not say."""
+        return self._stream.peer_pid
+
+    def begin(self, client: Client, params: InitializeParams, pi: PiProcess | None = None) -> None:
         """Takes the client's name: from here on all methods are answered."""
         self._client = client
+        if pi is not None:
+            self.pi = self.state.sessions.live.came(pi, client.id, ConnectedBridge(self))
         self.phase = "ready"
         if self.must_show_token:
             self.must_show_token = False
@@ -174,9 +191,11 @@ class Connection:
         else:
             self.outbound.put_state(progress.session, did_progress(progress))
 
-    def session_presence(self, session: str, clients: Sequence[Present]) -> None:
+    def session_presence(
+        self, session: str, clients: Sequence[Present], pis: Sequence[LivePi]
+    ) -> None:
         """Tells who has a session open."""
-        self.outbound.put_state(session, did_presence(session, clients))
+        self.outbound.put_state(session, did_presence(session, clients, pis))
 
     # What sessions ask.
 
@@ -190,6 +209,8 @@ class Connection:
 
     def take_answer(self, message: Message) -> None:
         """Hands an answer to whoever asked; one that nobody waits for means nothing."""
+        if self.pi is not None:
+            self.pi.heard()
         if not self.asking.take(message):
             self.lsp.take_answer(message)
 
@@ -240,6 +261,8 @@ class Connection:
         finally:
             self._gone = True
             self.asking.close()
+            if self.pi is not None:
+                self.state.sessions.live.gone(self.pi)
             self.state.sessions.unwatch_list(self)
             for handle in list(self.subscriptions):
                 self.unsubscribe(handle)

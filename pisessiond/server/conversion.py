@@ -1,23 +1,18 @@
-"""Answers and errors of the service as the models and errors of the wire."""
+"""Answers of the service as the models of the wire."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pisessiond.core.errors import SessionError
 from pisessiond.core.problems import Problem
 from pisessiond.core.rows.row import Filter, RowsChange
 from pisessiond.protocol import act_models, session_models, values, view_models
-from pisessiond.protocol.conversion import from_core
-from pisessiond.protocol.errors import RpcError
 from pisessiond.protocol.methods import (
     DID_CHANGE,
     DID_PRESENCE,
     DID_PROGRESS,
     SESSIONS_DID_CHANGE,
-    Asked,
 )
 from pisessiond.protocol.notification_models import (
     DidChange,
@@ -25,73 +20,14 @@ from pisessiond.protocol.notification_models import (
     DidProgress,
     SessionsDidChange,
 )
+from pisessiond.protocol.table import Asked
 from pisessiond.protocol.wire import WireModel
 from pisessiond.server.envelope import notification
-from pisessiond.server.faults import log_fault
+from pisessiond.server.pi_conversion import live_pis
 from pisessiond.server.row_conversion import rows_change
-from pisessiond.service import errors as service
 from pisessiond.service import previews, types, views
 from pisessiond.service.listing import ListPage
-from pisessiond.summarizers.base import NoSummarizer, SummaryFailed
-
-log = logging.getLogger(__name__)
-
-
-def to_rpc_error(error: Exception, method: str) -> RpcError:
-    """The wire form of whatever a handler raised.
-
-    What nobody foresaw is logged; the client is told the class and no more.
-    """
-    match error:
-        case RpcError():
-            return error
-        case SessionError():
-            return from_core(error)
-        case service.ServiceError():
-            return _from_service(error)
-        case NoSummarizer():
-            return RpcError("NoSummarizer", str(error), choices=list(error.choices))
-        case SummaryFailed():
-            return RpcError(
-                "SummaryFailed", str(error), summarizer=error.summarizer, reason=error.reason
-            )
-        case _:
-            log_fault(log, f"{method} failed", error)
-            return RpcError("InternalError", f"Internal error ({type(error).__name__}).")
-
-
-def _from_service(error: service.ServiceError) -> RpcError:
-    message = str(error)
-    match error:
-        case service.SessionNotFound():
-            return RpcError("SessionNotFound", message, session=error.session)
-        case service.AmbiguousSession():
-            paths = list(error.paths)
-            return RpcError("AmbiguousSession", message, session=error.session, paths=paths)
-        case service.SessionExists():
-            return RpcError("SessionExists", message)
-        case service.LeafMoved():
-            return RpcError("LeafMoved", message, leaf=error.leaf, rev=error.rev)
-        case service.Busy():
-            return RpcError("Busy", message, operation=error.operation, client=error.client)
-        case service.OperationCancelled():
-            by = {} if error.by is None else {"by": error.by}
-            return RpcError("Cancelled", message, **by)
-        case service.InvalidRequest():
-            return RpcError("InvalidParams", f"Invalid parameter {message}", path=error.path)
-        case service.ReadOnly():
-            owner = {} if error.owner is None else {"owner": error.owner}
-            return RpcError("ReadOnly", message, **owner)
-        case service.Unreadable():
-            return RpcError("Unreadable", message)
-        case service.Degraded() | service.NotThrownAway():
-            return RpcError("Degraded", message)
-        case service.TooLarge():
-            return RpcError("TooLarge", message)
-        case service.FileChanged():
-            return RpcError("FileChanged", message)
-        case _:
-            return RpcError("InternalError", f"Internal error ({type(error).__name__}).")
+from pisessiond.service.live.pi import LivePi
 
 
 def node(given: types.Node) -> values.Node:
@@ -222,6 +158,8 @@ def _origin(given: types.AnyOrigin) -> values.Origin:
     made = values.ClientOrigin(client=given.client, client_id=given.client_id)
     if given.request_id is not None:
         made.request_id = given.request_id
+    if given.pid is not None:
+        made.pid = given.pid
     return made
 
 
@@ -249,6 +187,8 @@ def open_result(
         clients=_present(given.clients),
         skip_branch_prompt=given.skip_branch_prompt,
     )
+    if given.pis:
+        made.pis = live_pis(given.pis)
     if given.leaf_conflict is not None:
         ours, theirs = given.leaf_conflict
         made.leaf_conflict = values.LeafConflict(ours=ours, theirs=theirs)
@@ -267,7 +207,7 @@ def listed_session(given: types.ListedSession) -> session_models.ListedSession:
         point = session_models.ForkPoint(
             entry=fork.entry, preview=fork.preview, first_message=fork.first_message
         )
-    return session_models.ListedSession(
+    made = session_models.ListedSession(
         session=given.session,
         path=given.path,
         cwd=given.cwd,
@@ -287,6 +227,9 @@ def listed_session(given: types.ListedSession) -> session_models.ListedSession:
         root=given.root,
         depth=given.depth,
     )
+    if given.pis:
+        made.pis = live_pis(given.pis)
+    return made
 
 
 def list_result(given: ListPage) -> session_models.ListResult:
@@ -373,9 +316,14 @@ def progress(given: types.Progress) -> values.Progress:
     return values.Progress(**_progress_members(given))
 
 
-def did_presence(session: str, clients: Iterable[types.Present]) -> bytes:
+def did_presence(
+    session: str, clients: Iterable[types.Present], pis: Sequence[LivePi] = ()
+) -> bytes:
     """The notification of who has a session open."""
-    return notification(DID_PRESENCE.name, DidPresence(session=session, clients=_present(clients)))
+    params = DidPresence(session=session, clients=_present(clients))
+    if pis:
+        params.pis = live_pis(pis)
+    return notification(DID_PRESENCE.name, params)
 
 
 def _present(clients: Iterable[types.Present]) -> list[values.Present]:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from pisessiond.protocol import methods
+from pisessiond.protocol import methods, pi_methods
 from pisessiond.protocol.conversion import from_validation
 from pisessiond.protocol.errors import invalid_params
-from pisessiond.protocol.methods import Method
+from pisessiond.protocol.table import Method
 from pisessiond.protocol.wire import WireModel
 from pisessiond.server.envelope import RawJson
 from pisessiond.server.handlers import (
@@ -21,6 +21,8 @@ from pisessiond.server.handlers import (
     daemon,
     files,
     lifecycle,
+    live,
+    pi,
     search,
     sessions,
     tree,
@@ -105,6 +107,14 @@ _ROWS: Final = (
     _bind(methods.LABEL, acts.label),
     _bind(methods.RENAME, acts.rename),
     _bind(methods.EDIT_CONTEXT, acts.edit_context),
+    _bind(methods.PROMPT, live.prompt),
+    _bind(methods.ABORT, live.abort),
+    _bind(pi_methods.ATTACH, pi.attach),
+    _bind(pi_methods.DETACHED, pi.detached),
+    _bind(pi_methods.DID_CHANGE, pi.did_change),
+    _bind(pi_methods.DID_STATE, pi.did_state),
+    _bind(pi_methods.WILL_NAVIGATE, pi.will_navigate),
+    _bind(pi_methods.WILL_COMPACT, pi.will_compact),
 )
 
 HANDLERS: Final[dict[str, Handler]] = {row.method.name: row for row in _ROWS}

@@ -21,7 +21,6 @@ from anyio.abc import TaskGroup
 from pisessiond.protocol.errors import RpcError, unauthorized
 from pisessiond.protocol.methods import CANCEL, EXIT, INITIALIZE
 from pisessiond.protocol.wire import MAX_IN_FLIGHT, MAX_MESSAGE_BYTES, MutationParams, WireModel
-from pisessiond.server.conversion import to_rpc_error
 from pisessiond.server.dispatch import BEFORE_INITIALIZE, HANDLERS, Handler
 from pisessiond.server.envelope import (
     BadMessage,
@@ -36,6 +35,7 @@ from pisessiond.server.envelope import (
 )
 from pisessiond.server.held import HeldMessages
 from pisessiond.server.lsp.capabilities import LSP_METHODS
+from pisessiond.server.refusals import to_rpc_error
 from pisessiond.server.waking import Waker
 from pisessiond.service.errors import STOPPED
 
@@ -174,7 +174,8 @@ class Requests:
         try:
             self._check(message)
             name = message.method
-            if (handler := HANDLERS.get(name or "")) is not None:
+            handler = HANDLERS.get(name or "")
+            if handler is not None and self._may_call(handler):
                 params = handler.take(message.params)
                 if handler.is_async:
                     self._start(message, handler, params)
@@ -186,6 +187,13 @@ class Requests:
                 raise RpcError("MethodNotFound", f"No method {_shown(name)}.", method=_shown(name))
         except RpcError as error:
             self._refuse(message, error)
+
+    def _may_call(self, handler: Handler) -> bool:
+        """Whether the method is one on this connection."""
+        pi = self._connection.pi
+        if pi is not None:
+            pi.heard()
+        return handler.method.kind != "pi" or pi is not None
 
     def _check(self, message: Message) -> None:
         phase = self._connection.phase

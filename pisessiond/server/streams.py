@@ -44,6 +44,8 @@ class MessageStream:
         """
         writer.transport.set_write_buffer_limits(high=STREAM_LIMIT)
         self.transport = transport
+        self.peer_pid = _peer_pid(writer.get_extra_info("socket"), transport)
+        """The process at the other end when it connected; None where the system does not say."""
         self._reader = reader
         self._source = source
         self._writer = writer
@@ -155,6 +157,14 @@ async def open_stdio() -> MessageStream:
     )
     writer = asyncio.StreamWriter(transport, protocol, None, loop)
     return MessageStream(reader, writer, "stdio", incoming)
+
+
+def _peer_pid(connection: socket.socket | None, transport: str) -> int | None:
+    """The process at the other end of a Unix socket; None where the system does not say."""
+    if connection is None or transport != "unix" or not hasattr(socket, "SO_PEERCRED"):
+        return None
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    return int.from_bytes(credentials[0:4], sys.byteorder) or None
 
 
 def peer_uid(connection: socket.socket) -> int | None:

@@ -147,6 +147,7 @@ class AutomaticCompaction:
     def _may_act(self, session: SessionActs) -> bool:
         return (
             session.last_external is None
+            and not session.live.pis
             and session.read_only is None
             and session.operations.current is None
         )

@@ -124,7 +124,7 @@ async def compact(
     with held.operations.hold(
         "compact", asker.origin, reason=asker.reason, report=asker.report
     ) as operation:
-        await held.claim_to_write()
+        await held.claim_to_write(asker.origin)
         made = await cut(held, asker.base_leaf) if draft is None else draft.made
         if draft is not None and not still_holds(held.draft(), made.leaf):
             raise outdated()
@@ -161,7 +161,7 @@ async def draft_summary(
     """
     held.check_writable()
     with held.operations.hold("compact", asker.origin, report=asker.report) as operation:
-        await held.claim_to_write()
+        await held.claim_to_write(asker.origin)
         made = await cut(held)
         plan = made.plan
         writer = await choose_writer(held, wishes.summarizer, made.model, operation)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from pisessiond.service.types import EntryId
 
@@ -75,6 +75,62 @@ class Busy(ServiceError):
         super().__init__(f"The session is busy: {client} {doing}; wait or cancel it.")
         self.operation = operation
         self.client = client
+
+
+class PiBusy(Busy):
+    """The running pi that has the session open is at work, and this would harm that."""
+
+    def __init__(self, operation: str, pid: int) -> None:
+        ServiceError.__init__(
+            self, f"pi {pid} is at work ({operation}); wait until it is idle, or stop it first."
+        )
+        self.operation = operation
+        self.client = "pi"
+        self.pid = pid
+
+
+class AmbiguousOwner(ServiceError):
+    """Several running pi have the session open, and it was not said which is to do it."""
+
+    def __init__(self, choices: Sequence[dict[str, Any]]) -> None:
+        pids = ", ".join(str(one["pid"]) for one in choices)
+        super().__init__(
+            f"Several pi have this session open (processes {pids}); name one in `pi`, or go on in "
+            "a fork."
+        )
+        self.choices = tuple(choices)
+
+
+class Unsupported(ServiceError):
+    """The running pi cannot do this from outside."""
+
+    def __init__(self, reason: str, needs: str) -> None:
+        super().__init__(f"{reason} It would need {needs}.")
+        self.needs = needs
+
+
+class SessionChanged(ServiceError):
+    """The pi that is meant has another session open by now, or none."""
+
+    def __init__(self, pid: int, session: str | None = None) -> None:
+        super().__init__(f"pi {pid} does not have this session open any more; look where it is.")
+        self.pid = pid
+        self.session = session
+
+
+class PiUnknown(ServiceError):
+    """pi was asked and gave no answer; what it was asked may have been done."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(
+            f"pi {pid} gave no answer, and may have done it all the same; look before you try "
+            "again."
+        )
+        self.pid = pid
+
+
+class PiRefused(ServiceError):
+    """The running pi refused for a reason that has no word here; the sentence is its own."""
 
 
 class OperationCancelled(ServiceError):

@@ -13,7 +13,7 @@ from pisessiond.core import kinds
 from pisessiond.core.dates import date_ms
 from pisessiond.core.index import NONE
 from pisessiond.core.javascript import NotJson, parse_json
-from pisessiond.core.lines import Head, OddLine, read_line
+from pisessiond.core.lines import EntryId, Head, OddLine, read_line
 from pisessiond.core.problems import Problem
 from pisessiond.core.projection import Entry
 from pisessiond.core.session import Session
@@ -81,6 +81,12 @@ def about_others(session: Session, rows: Iterable[int], origin: AnyOrigin) -> li
             details = {"target": target, "label": label if isinstance(label, str) else None}
             found["label", target] = Change("label", origin, details=details)
     return list(found.values())
+
+
+def ids_of(lines: Iterable[StoredLine]) -> list[EntryId]:
+    """The ids of those lines that are entries."""
+    understood = (read_line(item.line) for item in lines)
+    return [head.id for head in understood if isinstance(head, Head)]
 
 
 def foreign_entry(line: bytes) -> Entry:

@@ -25,10 +25,13 @@ from pisessiond.models.base import Models, NoModels
 from pisessiond.service.announcing import Announcer, RingBudget
 from pisessiond.service.context_sizes import make_size
 from pisessiond.service.errors import FileChanged, SessionNotFound
-from pisessiond.service.following import about_others, foreign_entry, take_in_line
+from pisessiond.service.following import foreign_entry, ids_of, take_in_line
 from pisessiond.service.leaf_sizing import LeafSizing
+from pisessiond.service.live.pi import LivePi
+from pisessiond.service.live.session_live import SessionLive
+from pisessiond.service.live.telling import foreign_changes
 from pisessiond.service.loading import Loaded, load_again
-from pisessiond.service.nodes import make_node, node_size
+from pisessiond.service.nodes import node_size
 from pisessiond.service.operations import OperationSlot
 from pisessiond.service.place_keeping import PlaceKeeper
 from pisessiond.service.presence import Presence
@@ -94,8 +97,14 @@ class Surroundings:
     """What the user wants of compactions and sizes."""
     memory_budget: int = 256 << 20
     """Bytes that sessions may take together before idle ones leave, least used first."""
+    is_running: Callable[[int, float], bool] = lambda _pid, _started: False
+    """Whether a process that began at that time (in seconds since 1970) still lives; may block."""
     watches: Watches | None = None
     """What tells of changes that other programs make; None: files are looked at when asked for."""
+
+
+def _views(live: SessionLive) -> tuple[LivePi, ...]:
+    return live.views
 
 
 class HeldSession:
@@ -107,7 +116,8 @@ class HeldSession:
         self.news = Announcer(
             handle, surroundings.next_epoch, surroundings.monotonic, surroundings.rings
         )
-        self.presence = Presence(handle, self.news.subscribers)
+        self.live = SessionLive(self)
+        self.presence = Presence(handle, self.news.subscribers, partial(_views, self.live))
         self.last_external: str | None = None
         self.is_gone = False
         self.on_file: Callable[[], None] = lambda: None
@@ -190,13 +200,15 @@ class HeldSession:
     @property
     def is_safe(self) -> bool:
         """Whether everything it holds outlives the daemon."""
-        return self.log.is_safe
+        return self.log.is_safe or self.live.is_mirror
 
     @property
     def read_only(self) -> str | None:
         """Why nothing can be written; None when it can."""
         if self.session.is_newer:
             return "a newer pi wrote it; update pisessiond."
+        if reason := self.live.read_only:
+            return reason
         if not self.log.may_write:
             return "the system does not let us write to its file; look at its permissions."
         return self.log.refusal
@@ -245,6 +257,7 @@ class HeldSession:
             skip_branch_prompt=self.sizing.settings.skip_branch_prompt,
             leaf_conflict=self.leaf_conflict,
             clients=self.presence.clients,
+            pis=self.live.views,
             missed=tuple(missed) if missed is not None else None,
         )
 
@@ -290,7 +303,7 @@ class HeldSession:
     def is_idle(self) -> bool:
         """Whether nobody hears of it, nothing waits and nothing runs; it may leave memory."""
         at_work = self._questions or self.operations.current or self.changing.locked()
-        at_work = at_work or self.has_unkept_place
+        at_work = at_work or self.has_unkept_place or bool(self.live.pis)
         return not (self.subscribers or at_work or self.is_unsaved)
 
     # Other writers -----------------------------------------------------------------------------
@@ -300,6 +313,7 @@ class HeldSession:
         if all(item.is_left for item in lines):
             self.writing.take_in_left(lines)
             return
+        await self.live.expect(lines, ids_of)
         problems = len(self.session.problems)
         try:
             taken = [(self._take_in_line(item), item.line) for item in lines]
@@ -318,26 +332,25 @@ class HeldSession:
         self.last_external = self.surroundings.now_iso()
         new_problems: list[Problem] = session.problems[problems:]
         came = [(row, foreign_entry(line)) for row, line in taken if row is not None]
-        nodes = tuple(make_node(session, row, entry) for row, entry in came)
-        if not nodes and not new_problems:
+        if not came and not new_problems:
             return
+        if (place := self.live.place()) is not None:
+            session.leaf = place
         self.sizing.note(came)
-        self.rows.note(came, EXTERNAL)
-        change = Change("append" if nodes else "problem", EXTERNAL, nodes)
+        changes = foreign_changes(self, came)
         if new_problems:
-            change.details["problems"] = new_problems
-        rows = [row for row, _ in came]
-        changes = [change, *about_others(session, rows, EXTERNAL)]
-        if nodes:
+            changes = changes or [Change("problem", EXTERNAL)]
+            changes[0].details["problems"] = new_problems
+        if came:
             self.has_unkept_place = False
-            changes += self._conflict(max(rows))
-        self.tell(changes, steps=max(len(nodes), 1))
+            changes += self._conflict(max(row for row, _ in came))
+        self.tell(changes, steps=max(len(came), 1))
 
     def _conflict(self, row: int) -> list[Change]:
         """What is to be told when a foreign entry, the newest, went on elsewhere than we stand."""
         session = self.session
         place = session.stands_at(row)
-        if place is None or place == session.leaf:
+        if place is None or place == session.leaf or self.live.pis:
             return []
         if session.index.is_ancestor(place, session.leaf):
             return []
@@ -351,16 +364,15 @@ class HeldSession:
             self._client_moved = True
             self.leaf_conflict = None
         lost = self.session.file_place() != self.session.leaf
-        keeps = (
-            self.surroundings.persist != "memory" and not self.is_unsaved and self.path is not None
-        )
+        has_file = not self.is_unsaved and self.path is not None
+        keeps = self.surroundings.persist != "memory" and has_file and not self.live.pis
         self.has_unkept_place = lost and keeps
         if self.has_unkept_place:
             self.places.moved()
 
     async def look(self) -> None:
         """Take in what other programs wrote since the file was last looked at."""
-        if self.is_unsaved:
+        if self.is_unsaved and not self.live.is_mirror:
             return
         async with self.changing:
             await self.take_in_news()
@@ -379,6 +391,11 @@ class HeldSession:
 
     async def take_in_news(self) -> None:
         """The same for whoever holds `changing` already."""
+        if self.live.is_mirror:
+            lines, self.live.pending = self.live.pending, []
+            if lines:
+                await self.take_in_lines(lines)
+            return
         try:
             foreign = await in_worker(self.log.look)
         except FileChanged:
@@ -386,6 +403,20 @@ class HeldSession:
             return
         if foreign:
             await self.take_in_lines(foreign)
+
+    def change_log(self, loaded: Loaded) -> None:
+        """Go on with what was read from another log; for whoever holds `changing`."""
+        self.log.close()
+        self._begin_anew(loaded, "rewritten", keep_leaf=True)
+
+    def has_entry(self, entry: EntryId) -> bool:
+        """Whether an entry of that id was taken in."""
+        return self.session.index.find(entry) is not None
+
+    def keep_place_of_clients(self) -> None:
+        """See to it that the place is kept to which a client moved a pi that has gone."""
+        if self._client_moved:
+            self.place_changed(client_moved=False)
 
     async def open_anew(self) -> None:
         """Read a session again that a failed sync has made read-only, so that it can be written."""
@@ -404,13 +435,17 @@ class HeldSession:
         Raises:
             FileChanged: it is no session any more, or gone.
         """
-        log, leaf = self.log, self.leaf
+        log = self.log
         try:
             loaded = await in_worker(lambda: load_again(log, self.surroundings.settings))
         except Exception as error:
             self.is_gone = True
             self.news.reset("gone")
             raise FileChanged("it is gone or no session any more") from error
+        self._begin_anew(loaded, reason, keep_leaf=keep_leaf)
+
+    def _begin_anew(self, loaded: Loaded, reason: str, *, keep_leaf: bool) -> None:
+        leaf = self.leaf
         self._adopt(loaded)
         if keep_leaf:
             self._keep_leaf(leaf)

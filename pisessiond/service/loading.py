@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pisessiond.core.errors import NotASession
+from pisessiond.core.flush import FlushRule, calls_for_flush
 from pisessiond.core.headers import encode_header
+from pisessiond.core.index import NONE
+from pisessiond.core.lines import Head, read_line
 from pisessiond.core.migration import migrate_header
 from pisessiond.core.session import Session, load_session
 from pisessiond.service.context_sizes import EarlySize, read_early_size
 from pisessiond.service.settings import DefaultSettings, FolderSettings, Settings, folder_of
-from pisessiond.storage.base import SessionLog
+from pisessiond.storage.base import NO_NOTE, PlaceNotes, SessionLog
 from pisessiond.storage.errors import NoSuchSession
 
 _REWRITE_SECONDS = 0.3
@@ -80,6 +84,28 @@ def load_or_begin(
     if first is None and not log.is_flushed:
         log.hold([encode_header(header)])
     return load(log, settings)
+
+
+def return_to_noted_place(loaded: Loaded, path: str, notes: PlaceNotes) -> None:
+    """Stand where a file of an old format was left, which only a client's write migrates."""
+    session = loaded.session
+    if not session.needs_migration:
+        return
+    place = notes.find(path)
+    row = NONE if place is None else session.index.find(place)
+    if place is not NO_NOTE and row is not None:
+        session.leaf = row
+        loaded.early = None
+
+
+def fill(log: SessionLog, lines: Sequence[bytes], flush: FlushRule) -> None:
+    """Give a new log its lines, stored or held as the rule says; blocks."""
+    heads = [read_line(line) for line in lines]
+    kinds = [head.kind for head in heads if isinstance(head, Head)]
+    if calls_for_flush(flush, kinds):
+        log.append(lines)
+    else:
+        log.hold(lines)
 
 
 def migrated_lines(session: Session, log: SessionLog) -> list[bytes]:

@@ -95,7 +95,7 @@ async def navigate(
     with held.operations.hold(name, asker.origin, report=asker.report) as operation:
         branch, told = None, None
         if wishes is not None:
-            await held.claim_to_write()
+            await held.claim_to_write(asker.origin)
             branch = await _read_branch(held, move.target, asker)
         word = await _ask_clients(held, move, wishes is not None, preview, operation)
         if word.label is not None:
@@ -292,7 +292,7 @@ async def _move(
         labelled = added if added is not None else move.target
         if move.label is not None and labelled is not None:
             draft.label(labelled, move.label)
-        return Plan("navigate", (text, added), {"from": left, "to": place_leaf})
+        return Plan("navigate", (text, added), {"from": left, "to": place_leaf}, move.target)
 
     while True:
         try:

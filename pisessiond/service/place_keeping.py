@@ -62,7 +62,7 @@ class PlaceKeeper:
             return
         with anyio.CancelScope(shield=True):
             async with session.changing:
-                if not session.has_unkept_place:
+                if not session.has_unkept_place or session.live.pis:
                     return
                 try:
                     await self._write(session)

@@ -153,6 +153,7 @@ class SessionActs(SessionQueue):
             ReadOnly: another process of ours writes to it.
             Busy: a long operation runs.
         """
+        self.live.refuse_if_open()
         has_file = self.path is not None and not self.is_unsaved
         if not has_file and not discard:
             raise InvalidRequest("discard", "it is on no disk and would be lost; say true.")

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,7 @@ from pisessiond.service.errors import (
     Degraded,
     FileChanged,
     LeafMoved,
+    PiBusy,
     ReadOnly,
     ServiceError,
     SessionNotFound,
@@ -41,6 +42,8 @@ from pisessiond.service.errors import (
 from pisessiond.service.following import about_others
 from pisessiond.service.held_session import HeldSession, Surroundings
 from pisessiond.service.leaf_sizing import keep_telling
+from pisessiond.service.live.routing import Asked, LostPi, write_through
+from pisessiond.service.live.session_live import NowOwned
 from pisessiond.service.loading import Loaded, migrated_lines
 from pisessiond.service.nodes import make_node
 from pisessiond.service.storing import in_worker
@@ -59,6 +62,8 @@ class Plan:
     value: Any = None
     """What the act answers with, besides rev and leaf."""
     details: dict[str, Any] = field(default_factory=dict)
+    target: EntryId | None = None
+    """Of a move: the entry that was asked for, which may be a message one stands before."""
 
 
 @dataclass(slots=True)
@@ -76,6 +81,8 @@ class Act:
     leaf: EntryId | None = None
     rev: int = 0
     error: Exception | None = None
+    asked: Asked | None = None
+    """What a running pi was asked for it."""
 
     def fail(self, error: Exception) -> None:
         self.error = error
@@ -87,6 +94,20 @@ def _is_move(act: Act, plan: Plan) -> bool:
     if any(new.head.kind == kinds.LEAF for new in act.entries):
         return True
     return plan.kind == "navigate" and plan.details["from"] != plan.details["to"]
+
+
+def _with_ids(kind: ChangeKind, value: Any, real: Mapping[EntryId, EntryId]) -> Any:
+    """What an act answers with, the ids of its draft replaced by those that were given."""
+    match kind:
+        case "append":
+            return [real.get(entry_id, entry_id) for entry_id in value]
+        case "compact":
+            return real.get(value, value)
+        case "navigate":
+            text, added = value
+            return text, real.get(added, added)
+        case _:
+            return value
 
 
 class SessionQueue(HeldSession):
@@ -118,6 +139,7 @@ class SessionQueue(HeldSession):
                     if not self._acts:
                         self._wake = anyio.Event()
                         await self._wake.wait()
+                    await self.live.settled()
                     await self._work()
         finally:
             self.ended.set()
@@ -134,7 +156,8 @@ class SessionQueue(HeldSession):
 
     async def _work(self) -> None:
         batch: list[Act] = []
-        while self._acts and len(batch) < _BATCH:
+        at_most = 1 if self.live.pis else _BATCH
+        while self._acts and len(batch) < at_most:
             act = self._acts.popleft()
             if not act.abandoned:
                 act.started = True
@@ -142,29 +165,70 @@ class SessionQueue(HeldSession):
         with anyio.CancelScope(shield=True):
             try:
                 async with self.changing:
-                    await self.claim_file()
-                    await self._commit_or_tell(batch)
+                    if self.live.pis or any(act.asked is not None for act in batch):
+                        await self._write_through(batch)
+                    else:
+                        await self.claim_file()
+                        await self._commit_or_tell(batch)
+            except (NowOwned, LostPi):
+                self._put_back([act for act in batch if act.started and not act.done.is_set()])
             except Exception as error:  # noqa: BLE001 - whatever it is, the queue goes on
                 for act in batch:
                     if act.started and not act.done.is_set():
                         act.fail(error)
+
+    async def _write_through(self, batch: list[Act]) -> None:
+        """Have the pi that has the session open make the first act; the others go back."""
+        self._put_back(batch[1:])
+        for act in batch[:1]:
+            await write_through(self, act)
+
+    def decide_alone(self, act: Act) -> bool:
+        """Decide an act that is stored elsewhere; False when it was refused, and has failed."""
+        draft = Draft(self.session, self.surroundings.new_id, self.surroundings.now_iso())
+        return bool(self._decide([act], draft))
+
+    def finish_elsewhere(self, act: Act, ids: Sequence[EntryId]) -> None:
+        """An act was stored by a pi, and its entries are taken in: see that it is told, answer it.
+
+        Args:
+            act: what was decided here.
+            ids: those that pi gave its entries, in order.
+        """
+        plan = act.plan
+        assert plan is not None
+        real = dict(zip((new.head.id for new in act.entries), ids, strict=False))
+        plan.value = _with_ids(plan.kind, plan.value, real)
+        place = self.live.place()
+        if place is not None and place != self.session.leaf:
+            self.rows.left(self.session.leaf)
+            self.session.leaf = place
+            self.tell([Change(plan.kind, act.origin, details=plan.details)])
+        self._client_moved = self._client_moved or _is_move(act, plan)
+        act.leaf, act.rev = self.leaf, self.rev
+        act.done.set()
+        self.stored(act)
 
     def check_writable(self) -> None:
         """Raises: SessionNotFound, ReadOnly: nothing can be written."""
         if self.is_gone or self.ended.is_set():
             raise SessionNotFound(self.handle)
         if reason := self.read_only:
-            raise ReadOnly(reason)
+            owner = self.live.owner
+            raise ReadOnly(reason, None if owner is None else f"pi {owner.pid}")
 
-    async def claim_to_write(self) -> None:
+    async def claim_to_write(self, origin: AnyOrigin) -> None:
         """Make sure that what is about to be made for this session can be written then.
 
         Raises:
             SessionNotFound, ReadOnly: it cannot.
+            PiBusy, AmbiguousOwner, SessionChanged: nor through the pi that has it open.
         """
         self.check_writable()
+        await self.live.ready(origin)
         async with self.changing:
-            await self.claim_file()
+            if not self.live.pis:
+                await self.claim_file()
 
     async def act(
         self,
@@ -180,10 +244,16 @@ class SessionQueue(HeldSession):
         Raises:
             LeafMoved: the leaf is not `base_leaf`.
             RequestError: the act was refused by the rules.
-            ServiceError: it could not be written.
+            ServiceError: it could not be written, or the pi that has the session open refused.
         """
+        while True:
+            try:
+                return await self._act(Act(decide, origin, base_leaf))
+            except PiBusy as error:
+                await self.live.wait_idle(origin, error)
+
+    async def _act(self, act: Act) -> Act:
         self.check_writable()
-        act = Act(decide, origin, base_leaf)
         self._acts.append(act)
         self._wake.set()
         try:
@@ -216,6 +286,7 @@ class SessionQueue(HeldSession):
             if not lines:
                 self._finish(accepted)
                 return
+            self.live.insist_ours()
             if self.session.needs_migration:
                 await self._migrate()
                 foreign: bool = True

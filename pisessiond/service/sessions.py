@@ -13,10 +13,8 @@ import anyio
 import anyio.abc
 
 from pisessiond.core.errors import SessionFileError
-from pisessiond.core.flush import FlushRule, calls_for_flush
+from pisessiond.core.flush import FlushRule
 from pisessiond.core.headers import encode_header, file_name, is_session_id, make_header
-from pisessiond.core.index import NONE
-from pisessiond.core.lines import Head, read_line
 from pisessiond.service.cataloguing import ListSubscriber
 from pisessiond.service.errors import (
     AmbiguousSession,
@@ -30,7 +28,8 @@ from pisessiond.service.forking import NewSession
 from pisessiond.service.held_session import Surroundings
 from pisessiond.service.importing import Source, read_copy, write_copy
 from pisessiond.service.listing import ListPage, Wanted
-from pisessiond.service.loading import Loaded, load, load_or_begin
+from pisessiond.service.live.registry import LivePis
+from pisessiond.service.loading import Loaded, fill, load, load_or_begin, return_to_noted_place
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.places import Places
 from pisessiond.service.searching import SearchPage, SearchWish
@@ -39,7 +38,6 @@ from pisessiond.service.stores import Stores
 from pisessiond.service.storing import in_worker
 from pisessiond.service.types import Deleted, Imported, Origin
 from pisessiond.service.watching import Watching, WatchState
-from pisessiond.storage.base import NO_NOTE, SessionLog
 
 logger = logging.getLogger(__name__)
 
@@ -82,10 +80,12 @@ class Sessions:
         self._finder = Finder(stores.jsonl, places)
         self._list = SessionList(stores, places, surroundings, lambda: self.open_sessions)
         self._budget = surroundings.memory_budget
+        self.live = LivePis(self, stores, surroundings, tasks)
+        """The running pi that are connected."""
         self._watching = (
             None
             if surroundings.watches is None
-            else Watching(surroundings.watches, lambda: self.open_sessions, self._forget)
+            else Watching(surroundings.watches, lambda: self.open_sessions, self.forget)
         )
 
     @property
@@ -113,7 +113,7 @@ class Sessions:
         if found is None:
             raise SessionNotFound(session)
         if found.is_gone:
-            self._forget(found)
+            self.forget(found)
             raise SessionNotFound(session)
         found.last_used = self._surroundings.monotonic()
         return found
@@ -190,13 +190,14 @@ class Sessions:
         except FileChanged as error:
             if not opened.is_gone:
                 raise
-            self._forget(opened)
+            self.forget(opened)
             raise SessionNotFound(opened.handle) from error
         return opened
 
     async def _open_path(self, path: str) -> OpenSession:
         if path not in self._by_path:
             await self.bring_back()
+        await self.live.mirrors.look_for_file(path)
         # From here to the entry in `_opening` nothing may wait, or two would load one file.
         while path in self._opening:
             await self._opening[path].wait()
@@ -208,14 +209,14 @@ class Sessions:
                 # What is there now, if anything, is told by reading it.
                 return await self._open_path(path)
         if known is not None:
-            self._forget(known)
+            self.forget(known)
         self._opening[path] = anyio.Event()
         try:
             if (leaving := self._leaving.get(path)) is not None:
                 # It may still be writing; two at a time would each be the other's other program.
                 await leaving.wait()
             loaded = await in_worker(lambda: self._load(path))
-            return self._hold(loaded)
+            return self.hold(loaded)
         finally:
             self._opening.pop(path).set()
 
@@ -232,7 +233,7 @@ class Sessions:
                 # Its file was empty, and is open here as a new session.
                 log.close()
                 continue
-            self._hold(loaded)
+            self.hold(loaded)
             logger.info("an unsaved session was brought back")
 
     async def import_copy(
@@ -300,7 +301,7 @@ class Sessions:
         """
         opened = await self.open(session=session, path=path)
         trashed = await opened.delete(discard=discard, origin=origin)
-        self._forget(opened)
+        self.forget(opened)
         return Deleted(opened.handle, opened.path, trashed)
 
     def _load(self, path: str) -> Loaded:
@@ -309,18 +310,8 @@ class Sessions:
             self._new_session_id(), self._surroundings.now_iso(), os.path.dirname(path)
         )
         loaded = load_or_begin(log, header, self._surroundings.settings)
-        self._return_to_noted_place(loaded, path)
+        return_to_noted_place(loaded, path, self._surroundings.place_notes)
         return loaded
-
-    def _return_to_noted_place(self, loaded: Loaded, path: str) -> None:
-        session = loaded.session
-        if not session.needs_migration:
-            return
-        place = self._surroundings.place_notes.find(path)
-        row = NONE if place is None else session.index.find(place)
-        if place is not NO_NOTE and row is not None:
-            session.leaf = row
-            loaded.early = None
 
     async def begin(self, new: NewSession) -> tuple[str, str | None, bool]:
         """A new session with these entries (a fork); see `Nursery`."""
@@ -355,20 +346,13 @@ class Sessions:
         def make() -> Loaded:
             chosen = self._stores.memory if path is None else self._stores.jsonl
             log = chosen.new(os.path.realpath(path) if path else None)
-            self._fill(log, [encode_header(header), *lines])
+            fill(log, [encode_header(header), *lines], self._flush)
             return load(log, self._surroundings.settings)
 
-        return self._hold(await in_worker(make))
+        return self.hold(await in_worker(make))
 
-    def _fill(self, log: SessionLog, lines: Sequence[bytes]) -> None:
-        heads = [read_line(line) for line in lines]
-        kinds = [head.kind for head in heads if isinstance(head, Head)]
-        if calls_for_flush(self._flush, kinds):
-            log.append(lines)
-        else:
-            log.hold(lines)
-
-    def _hold(self, loaded: Loaded) -> OpenSession:
+    def hold(self, loaded: Loaded) -> OpenSession:
+        """Hold a session that was just read or made."""
         session_id = loaded.session.id
         path = loaded.log.path
         handle = session_id if session_id not in self._by_handle else path or self._new_session_id()
@@ -383,6 +367,15 @@ class Sessions:
         self._sessions_changed()
         self.make_room(keep=opened)
         return opened
+
+    def on_path(self, opened: OpenSession) -> OpenSession | None:
+        """Find a session by its file from now on; which was found there until then."""
+        path = opened.path
+        if path is None:
+            return None
+        before, self._by_path[path] = self._by_path.get(path), opened
+        opened.rows.forks.listed = partial(self._list.forks_of, path)
+        return before
 
     def make_room(self, keep: OpenSession | None = None) -> None:
         """Let idle sessions leave memory.
@@ -399,7 +392,7 @@ class Sessions:
             if excess <= 0 and len(self._by_handle) <= HELD_AT_MOST and not is_old:
                 break
             excess -= opened.weight
-            self._forget(opened)
+            self.forget(opened)
 
     async def watch(self) -> None:
         """Notice what other programs do to the files of open sessions, until cancelled."""
@@ -412,7 +405,8 @@ class Sessions:
             await anyio.sleep(ROOM_SECONDS)
             self.make_room()
 
-    def _forget(self, opened: OpenSession) -> None:
+    def forget(self, opened: OpenSession) -> None:
+        """Let go of a session; its queue ends."""
         self._list.note_ours(opened)
         self._by_handle.pop(opened.handle, None)
         if opened.path is not None and self._by_path.get(opened.path) is opened:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pisessiond.service.types import Present, Progress, SessionChange
+
+if TYPE_CHECKING:
+    from pisessiond.service.live.pi import LivePi
 
 
 class Absent(Exception):
@@ -31,7 +34,9 @@ class Subscriber(Protocol):
 
     def session_progress(self, progress: Progress) -> None: ...
 
-    def session_presence(self, session: str, clients: Sequence[Present]) -> None: ...
+    def session_presence(
+        self, session: str, clients: Sequence[Present], pis: Sequence[LivePi]
+    ) -> None: ...
 
     def offers(self, method: str) -> bool:
         """Whether it answers this request of the daemon (`requests` of `initialize`)."""
@@ -64,7 +69,9 @@ class OnlyListens:
     def session_progress(self, progress: Progress) -> None:
         """Nothing is shown."""
 
-    def session_presence(self, session: str, clients: Sequence[Present]) -> None:
+    def session_presence(
+        self, session: str, clients: Sequence[Present], pis: Sequence[LivePi]
+    ) -> None:
         """Nothing is shown."""
 
     def offers(self, method: str) -> bool:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pisessiond.core.problems import Problem
 from pisessiond.core.rows.row import Filter, Grade, RowsChange
 from pisessiond.core.tokens import Part
+
+if TYPE_CHECKING:
+    from pisessiond.service.live.pi import LivePi
 
 EntryId = str | int | float
 """An entry id. pi writes strings; a number read from a file works as in pi."""
@@ -33,13 +36,19 @@ ChangeKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who did it: a client of the daemon."""
+    """Who did it: a client of the daemon, or a running pi by its own user."""
 
     client: str
     """The client's name, for people."""
     client_id: str
     """The id the client keeps over reconnects."""
     request_id: str | None = None
+    pid: int | None = None
+    """Of a running pi, which is the client `pi`: its process."""
+    through: int | None = None
+    """The process of the pi that is to do it, where several have the session open."""
+    when_idle: bool = False
+    """It may wait until that pi is idle."""
 
 
 EXTERNAL: Literal["external"] = "external"
@@ -235,6 +244,8 @@ class Snapshot:
     """Ours and theirs, while another program went on elsewhere and nobody has navigated since."""
     clients: tuple[Present, ...] = ()
     """Who has it open, in the order they came."""
+    pis: tuple[LivePi, ...] = ()
+    """Running pi that have it open."""
     missed: tuple[SessionChange, ...] | None = None
     """What happened since the revision the opener knows; None when only a whole will do."""
 
@@ -350,3 +361,5 @@ class ListedSession:
     """The path (or handle) of the session its family of forks began with."""
     depth: int = 0
     """How many forks it is away from there."""
+    pis: tuple[LivePi, ...] = ()
+    """Running pi that have it open now."""

@@ -46,6 +46,8 @@ TYPED: dict[str, Callable[..., Any]] = {
     "session/label": Session.label,
     "session/rename": Session.rename,
     "session/editContext": Session.edit_context,
+    "session/prompt": Session.prompt,
+    "session/abort": Session.abort,
 }
 ELSEWHERE = {
     "initialize", "initialized", "shutdown", "exit", "$/cancelRequest",  # the connection's own
@@ -69,7 +71,8 @@ def test_modules_made_by_rule_are_up_to_date(path: Path) -> None:
 
 
 def test_every_method_of_the_table_can_be_called() -> None:
-    assert set(TYPED) | ELSEWHERE == set(METHODS)
+    ours = {name for name, method in METHODS.items() if method.kind != "pi"}
+    assert set(TYPED) | ELSEWHERE == ours
 
 
 @pytest.mark.parametrize("name", TYPED)

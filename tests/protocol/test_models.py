@@ -39,6 +39,8 @@ MINIMAL: dict[str, dict[str, Any]] = {
     "session/label": {"session": "s", "target": "a", "label": None},
     "session/rename": {"session": "s", "name": "n"},
     "session/editContext": {"session": "s", "target": "a", "replacement": "restore"},
+    "session/prompt": {"session": "s", "text": "Go on."},
+    "session/abort": {"session": "s"},
 }
 
 

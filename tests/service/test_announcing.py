@@ -440,7 +440,7 @@ async def test_of_two_daemons_on_one_file_the_first_writer_writes(tmp_path: Path
             assert refused.value.owner == "one"
         await second.look()
         assert second.leaf == "m1"
-        one.sessions._forget(first)
+        one.sessions.forget(first)
         await first.ended.wait()
         await second.append([user("theirs")], origin=OTHER)
 
@@ -450,7 +450,7 @@ async def test_who_opens_what_is_just_leaving_may_write(tmp_path: Path) -> None:
         session = await house.opened(*TALK)
         for _ in range(20):
             await session.append([user("mine")], origin=ME)
-            house.sessions._forget(session)
+            house.sessions.forget(session)
             session = await house.open(Path(str(session.path)))
         assert session.rev == 1
         await session.append([user("mine")], origin=ME)
@@ -657,7 +657,7 @@ async def test_who_leaves_memory_is_freed_without_the_collector(house: House) ->
     await session.append([user("more")], origin=ME)
     ended = session.ended
     left = weakref.ref(session), weakref.ref(session.session), weakref.ref(session.session.index)
-    house.sessions._forget(session)
+    house.sessions.forget(session)
     gc.disable()
     try:
         del session

@@ -150,7 +150,7 @@ async def test_what_we_wrote_ourselves_is_not_live(house: House) -> None:
     session = await house.open(path)
     await session.append([user("b")], origin=ME)
     house.hand.ms = path.stat().st_mtime_ns // 1_000_000
-    house.sessions._forget(session)
+    house.sessions.forget(session)
     await session.ended.wait()
     (row,) = (await house.sessions.list(Wanted())).sessions
     assert (row.live, row.last_external, row.messages) == (False, None, 2)

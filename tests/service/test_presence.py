@@ -6,6 +6,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from pisessiond.service.live.pi import LivePi
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.presence import JOIN_SECONDS
 from pisessiond.service.subscribers import OnlyListens
@@ -30,7 +31,10 @@ class Window(OnlyListens):
     def session_reset(self, session: str, reason: str) -> None:
         pass
 
-    def session_presence(self, session: str, clients: Sequence[Present]) -> None:
+    def session_presence(
+        self, session: str, clients: Sequence[Present], pis: Sequence[LivePi]
+    ) -> None:
+        assert not pis
         self.told.append(_names(clients))
         self._heard.set()
 

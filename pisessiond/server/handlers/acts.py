@@ -7,6 +7,7 @@ the act with nothing changed, and one that comes during it is too late: the answ
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -50,8 +51,9 @@ def _check_summary(summary: str | None) -> None:
         raise invalid_params("summary", "it is empty")
 
 
-def _origin(connection: Connection, request_id: str | None) -> Origin:
-    return connection.client.origin(request_id)
+def _origin(connection: Connection, params: LeafMutationParams) -> Origin:
+    origin = connection.client.origin(params.request_id)
+    return replace(origin, through=params.pi, when_idle=params.when_idle)
 
 
 async def append(connection: Connection, params: AppendParams) -> AppendResult:
@@ -59,7 +61,7 @@ async def append(connection: Connection, params: AppendParams) -> AppendResult:
     entries: list[dict[str, Any]] = params.entries or [params.entry or {}]
     done = await connection.session(params.session).append(
         entries,
-        origin=_origin(connection, params.request_id),
+        origin=_origin(connection, params),
         base_leaf=_base_leaf(params),
         detached=params.detached,
     )
@@ -86,7 +88,7 @@ async def navigate(connection: Connection, params: NavigateParams) -> NavigateRe
             replaces_instructions=params.replace_instructions,
             summarizer=params.summarizer,
             label=params.label,
-            origin=_origin(connection, params.request_id),
+            origin=_origin(connection, params),
             base_leaf=_base_leaf(params),
             report=report,
         )
@@ -127,7 +129,7 @@ async def compact(connection: Connection, params: CompactParams) -> CompactResul
             written = await session.draft_compaction(
                 instructions=params.custom_instructions,
                 summarizer=params.summarizer,
-                origin=_origin(connection, params.request_id),
+                origin=_origin(connection, params),
                 report=report,
             )
             return _drafted(written, session.rev, session.leaf)
@@ -136,7 +138,7 @@ async def compact(connection: Connection, params: CompactParams) -> CompactResul
             draft=params.draft,
             instructions=params.custom_instructions,
             summarizer=params.summarizer,
-            origin=_origin(connection, params.request_id),
+            origin=_origin(connection, params),
             base_leaf=_base_leaf(params),
             report=report,
         )
@@ -212,7 +214,7 @@ async def fork(connection: Connection, params: ForkParams) -> ForkResult:
         params.entry,
         position=params.position,
         cwd=cwd,
-        origin=_origin(connection, params.request_id),
+        origin=_origin(connection, params),
         base_leaf=_base_leaf(params),
     )
     return _forked(connection, forked)
@@ -221,7 +223,7 @@ async def fork(connection: Connection, params: ForkParams) -> ForkResult:
 async def clone(connection: Connection, params: CloneParams) -> ForkResult:
     """A new session holding the active branch."""
     forked = await connection.session(params.session).clone(
-        origin=_origin(connection, params.request_id), base_leaf=_base_leaf(params)
+        origin=_origin(connection, params), base_leaf=_base_leaf(params)
     )
     return _forked(connection, forked)
 
@@ -246,7 +248,7 @@ async def label(connection: Connection, params: LabelParams) -> Done:
     done = await connection.session(params.session).label(
         params.target,
         params.label,
-        origin=_origin(connection, params.request_id),
+        origin=_origin(connection, params),
         base_leaf=_base_leaf(params),
     )
     return Done(rev=done.rev, leaf=done.leaf)
@@ -256,7 +258,7 @@ async def rename(connection: Connection, params: RenameParams) -> Done:
     """Names the session, or clears its name."""
     done = await connection.session(params.session).rename(
         params.name,
-        origin=_origin(connection, params.request_id),
+        origin=_origin(connection, params),
         base_leaf=_base_leaf(params),
     )
     return Done(rev=done.rev, leaf=done.leaf)
@@ -267,7 +269,7 @@ async def edit_context(connection: Connection, params: EditContextParams) -> Don
     done = await connection.session(params.session).edit_context(
         params.target,
         params.replacement,
-        origin=_origin(connection, params.request_id),
+        origin=_origin(connection, params),
         base_leaf=_base_leaf(params),
     )
     return Done(rev=done.rev, leaf=done.leaf)

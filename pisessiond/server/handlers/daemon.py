@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pisessiond.protocol.errors import RpcError
 from pisessiond.protocol.lifecycle_models import (
     ConnectedClient,
+    ConnectedPi,
     Memory,
     NoParams,
     Nothing,
@@ -19,16 +20,18 @@ from pisessiond.protocol.lifecycle_models import (
     WatchStatus,
 )
 from pisessiond.protocol.wire import PROTOCOL_VERSION
+from pisessiond.server.pi_conversion import live_members
 
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection
+    from pisessiond.service.live.pi import RunningPi
     from pisessiond.service.watching import WatchState
 
 
 def status(connection: Connection, _: NoParams) -> StatusResult:
     """How the daemon is; a plain look, answered whatever else is at work."""
     state = connection.state
-    return StatusResult(
+    result = StatusResult(
         pid=os.getpid(),
         version=state.about.version,
         protocol_version=PROTOCOL_VERSION,
@@ -52,6 +55,19 @@ def status(connection: Connection, _: NoParams) -> StatusResult:
         address=state.about.address,
         tcp=state.tcp,
         idle=state.about.idle,
+    )
+    if pis := [_pi(one.pi) for one in state.connections if one.pi is not None]:
+        result.pis = sorted(pis, key=lambda one: one.pid)
+    return result
+
+
+def _pi(pi: RunningPi) -> ConnectedPi:
+    held, session = pi.held, pi.session
+    view = pi.view(is_owner=held is not None and held.live.owner is pi)
+    return ConnectedPi(
+        **live_members(view),
+        session=None if held is None else held.handle,
+        file=None if session is None else session.file,
     )
 
 

@@ -27,6 +27,7 @@ from pisessiond.protocol.wire import (
     MAX_TREE_NODES,
     SUPPORTED_VERSIONS,
 )
+from pisessiond.server import pi_conversion
 from pisessiond.server.identity import Client, plain_lsp_client
 from pisessiond.server.lsp.capabilities import lsp_capabilities
 
@@ -45,6 +46,7 @@ def initialize(connection: Connection, params: InitializeParams) -> InitializeRe
     given = params.initialization_options
     options = given.pisessiond if given is not None else None
     _admit(connection, options)
+    said = None if options is None else options.pi
     version = max(SUPPORTED_VERSIONS) if options is None else _common_version(options)
     if options is None:
         client = plain_lsp_client(params.client_info)
@@ -68,10 +70,17 @@ def initialize(connection: Connection, params: InitializeParams) -> InitializeRe
             answer=MAX_ANSWER_BYTES,
             tree_nodes=MAX_TREE_NODES,
         ),
-        methods=[name for name in METHODS if "/" in name and not name.startswith("$")],
+        methods=[
+            name
+            for name, method in METHODS.items()
+            if "/" in name
+            and not name.startswith("$")
+            and (method.kind != "pi" or said is not None)
+        ],
     )
     capabilities["experimental"] = {"pisessiond": announcement.model_dump(by_alias=True)}
-    connection.begin(client, params)
+    pi = None if said is None else pi_conversion.process(said, connection.peer_pid)
+    connection.begin(client, params, pi)
     connection.asking.offer(options.requests if options is not None else ())
     return InitializeResult(
         capabilities=capabilities,

@@ -1,0 +1,89 @@
+"""Giving a running pi a prompt, and stopping what it is at."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from pisessiond.core.lines import EntryId
+from pisessiond.service.errors import PiUnknown, Unsupported
+from pisessiond.service.live.pi import RunningPi, Silent
+from pisessiond.service.live.routing import refusal
+from pisessiond.service.open_session import OpenSession
+from pisessiond.service.types import Done, Origin
+
+_SECONDS: Final = 120.0
+"""The user may be asked first whether that client may prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted(Done):
+    """pi has taken a prompt."""
+
+    entry: EntryId | None = None
+    """The user message; None while it waits."""
+    queued: bool = False
+
+
+async def prompt(
+    held: OpenSession,
+    text: str,
+    *,
+    deliver_as: Literal["steer", "followUp"] | None,
+    origin: Origin,
+) -> Prompted:
+    """Give the pi that has a session open a prompt.
+
+    Raises:
+        Unsupported: none has it open.
+        AmbiguousOwner, SessionChanged, ReadOnly, PiBusy: as `deciding.decide`; or pi refused.
+        PiUnknown: no proof came that pi has taken it; it may have.
+    """
+    params: dict[str, Any] = {"text": text}
+    if deliver_as is not None:
+        params["deliver_as"] = deliver_as
+    answer = await _ask(held, "pi/prompt", params, origin)
+    ids = answer.get("ids") or [None]
+    return Prompted(held.rev, held.leaf, ids[0], answer.get("queued", False))
+
+
+async def abort(held: OpenSession, *, origin: Origin) -> Done:
+    """Stop what the pi that has a session open is at.
+
+    Raises:
+        As `prompt`.
+    """
+    await _ask(held, "pi/abort", {}, origin)
+    return Done(held.rev, held.leaf)
+
+
+async def _ask(
+    held: OpenSession, method: str, params: dict[str, Any], origin: Origin
+) -> dict[str, Any]:
+    pi = await _pi(held, origin)
+    if not pi.bridge.offers(method):
+        raise Unsupported(f"pi {pi.pid} takes no such word from outside.", "a newer pi or bridge")
+    name = origin.request_id or uuid.uuid4().hex
+    whole = {
+        **params,
+        "request_id": f"{origin.client_id}:{name}",
+        "client": origin.client,
+        "client_id": origin.client_id,
+    }
+    try:
+        answer = await pi.ask(method, whole, _SECONDS)
+    except Silent:
+        raise PiUnknown(pi.pid) from None
+    if (refused := answer.get("refused")) is not None:
+        raise refusal(held, pi, refused, answer)
+    await held.look()
+    return answer
+
+
+async def _pi(held: OpenSession, origin: Origin) -> RunningPi:
+    await held.live.settled()
+    pi = held.live.decide(origin, needs_idle=False)
+    if pi is None:
+        raise Unsupported("No running pi has this session open.", "a pi that has it open")
+    return pi

@@ -1,0 +1,255 @@
+"""All running pi that are connected: which session each has open, its coming and its going."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+import anyio
+import anyio.abc
+
+from pisessiond.core.index import NONE
+from pisessiond.core.lines import EntryId
+from pisessiond.core.session import Session
+from pisessiond.service.errors import ServiceError
+from pisessiond.service.held_session import Surroundings
+from pisessiond.service.live.mirrors import Home, Mirrors
+from pisessiond.service.live.pi import Bridge, PiProcess, PiSession, PiState, RunningPi
+from pisessiond.service.live.session_live import Written
+from pisessiond.service.live.telling import follow_leaf
+from pisessiond.service.open_session import OpenSession
+from pisessiond.service.stores import Stores
+from pisessiond.service.storing import in_worker
+from pisessiond.service.types import EXTERNAL
+
+log = logging.getLogger(__name__)
+
+PARTING_SECONDS: Final = 3.0
+"""How long a pi whose connection ended, and whose process lives, has to come back."""
+
+Reason = Literal["startup", "reload", "new", "resume", "fork", "reconnect"]
+
+
+@dataclass(frozen=True, slots=True)
+class Attach:
+    """A pi says what it has open."""
+
+    gen: int
+    reason: Reason
+    session: PiSession
+    state: PiState
+    entries: Sequence[dict[str, Any]] | None = None
+    """All of them, where they are in no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """How the daemon sees it."""
+
+    session: str
+    """The handle."""
+    owner: bool
+    unseen: int
+    position: EntryId | None = None
+    """Where clients had left the leaf, for pi to go there; None: its own place counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class PiChange:
+    """A pi says that entries came, or that its leaf moved."""
+
+    gen: int
+    seq: int
+    leaf: EntryId | None
+    count: int
+    entries: Sequence[dict[str, Any]]
+    """Of a session without a file whole ones."""
+    on_disk: bool
+
+
+class LivePis:
+    """The running pi of one daemon."""
+
+    def __init__(
+        self, home: Home, stores: Stores, surroundings: Surroundings, tasks: anyio.abc.TaskGroup
+    ) -> None:
+        self.connected: list[RunningPi] = []
+        """Every pi with a connection, in the order they came."""
+        self.mirrors = Mirrors(home, stores, surroundings, tasks)
+        self._home = home
+        self._surroundings = surroundings
+        self._tasks = tasks
+
+    def came(self, process: PiProcess, client_id: str, bridge: Bridge) -> RunningPi:
+        """A pi has connected; what it has open it says next."""
+        pi = RunningPi(process, client_id, bridge)
+        self.connected.append(pi)
+        return pi
+
+    async def attach(self, pi: RunningPi, given: Attach) -> Attached:
+        """A pi has a session open, and from this moment on writes it alone.
+
+        Raises:
+            ServiceError, SessionFileError: its file is no session, or cannot be read.
+        """
+        async with pi.order:
+            held = await self._held_for(given)
+            before = [one for one in held.live.pis if one.is_same_process(pi.process)]
+            held.live.unsettle()
+            try:
+                if pi.held is not None and pi.held is not held:
+                    await self._let_go(pi)
+                pi.held = held
+                held.live.arrive(pi)
+                for old in before:
+                    if old is not pi:
+                        self._replace(old, pi)
+                async with held.changing:
+                    position = await self._take_over(held, pi, given, is_known=bool(before))
+            finally:
+                held.live.settle()
+            pi.attached(given.gen)
+            return Attached(held.handle, held.live.owner is pi, pi.unseen, position)
+
+    async def _held_for(self, given: Attach) -> OpenSession:
+        """The session that a pi has open, loaded or mirrored."""
+        session = given.session
+        if session.file is not None and session.on_disk:
+            mirror = self.mirrors.find(session.id)
+            if mirror is not None:
+                await self.mirrors.become_file(mirror, session.file)
+            return await self._home.open(path=session.file)
+        return await self.mirrors.mirror(session, given.entries or ())
+
+    async def _take_over(
+        self, held: OpenSession, pi: RunningPi, given: Attach, *, is_known: bool
+    ) -> EntryId | None:
+        """Read what is in the file, compare it with what pi has, and stand where pi stands."""
+        session = given.session
+        pi.session, pi.state, pi.seq = session, given.state, 0
+        pi.leaf, pi.count, pi.has_run = session.leaf, session.count, not given.state.idle
+        position = None
+        if not held.live.is_mirror:
+            held.live.presumed = Written(pi.origin if is_known else EXTERNAL)
+            try:
+                await held.take_in_news()
+            finally:
+                held.live.presumed = None
+            pi.unseen = unseen_by(held.session, session.last_id)
+            if held.has_unkept_place and given.reason in ("startup", "resume"):
+                position = held.leaf if held.live.owner is pi and pi.process.drives else None
+        held.has_unkept_place = False
+        held.leaf_conflict = None
+        follow_leaf(held, pi.origin)
+        return position
+
+    def _replace(self, old: RunningPi, new: RunningPi) -> None:
+        """A later connection of the same process has taken over."""
+        if old.held is not None:
+            held, old.held = old.held, None
+            held.live.leave(old)
+        old.replaced.set()
+        del new
+
+    async def detached(self, pi: RunningPi, gen: int) -> None:
+        """A pi has left its session, and says so."""
+        async with pi.order:
+            if pi.held is not None and pi.gen == gen:
+                await self._let_go(pi)
+
+    async def _let_go(self, pi: RunningPi) -> None:
+        """A pi has its session open no more: read what it wrote last; then it may be ours."""
+        held, pi.held = pi.held, None
+        if held is None:
+            return
+        held.live.unsettle()
+        try:
+            held.live.leave(pi)
+            await self._read_tail(held)
+        finally:
+            held.live.settle()
+        if held.live.is_mirror and not held.live.pis:
+            self.mirrors.keep_for_a_while(held)
+
+    async def _read_tail(self, held: OpenSession) -> None:
+        try:
+            await held.look()
+        except ServiceError as error:
+            log.info("what a pi left could not be read: %s", type(error).__name__)
+            return
+        if (owner := held.live.owner) is not None:
+            follow_leaf(held, owner.origin)
+        elif not held.live.pis:
+            held.keep_place_of_clients()
+
+    def gone(self, pi: RunningPi) -> None:
+        """The connection to a pi has ended."""
+        self.connected = [one for one in self.connected if one is not pi]
+        if pi.held is not None:
+            pi.held.live.unsettle()
+            self._tasks.start_soon(self._part, pi, pi.held)
+
+    async def _part(self, pi: RunningPi, held: OpenSession) -> None:
+        """Wait for its next connection as long as its process lives; then let go of it."""
+        try:
+            process = pi.process
+            is_running = self._surroundings.is_running
+            if await in_worker(lambda: is_running(process.pid, process.started)):
+                with anyio.move_on_after(PARTING_SECONDS):
+                    await pi.replaced.wait()
+            if pi.held is held:
+                await self._let_go(pi)
+        finally:
+            held.live.settle()
+
+    async def changed(self, pi: RunningPi, change: PiChange) -> None:
+        """Entries came in a pi, or its leaf moved: read them, and stand where it stands."""
+        held = await pi.session_of(change.gen)
+        if held is None:
+            return
+        has_gap, pi.seq = change.seq != pi.seq + 1, change.seq
+        pi.leaf, pi.count = change.leaf, change.count
+        if pi.session is not None and change.on_disk and not pi.session.on_disk:
+            pi.session = replace(pi.session, on_disk=True)
+        live = held.live
+        if live.is_mirror and change.on_disk and pi.session is not None:
+            await self.mirrors.become_file(held, pi.session.file or "")
+        elif live.is_mirror:
+            self.mirrors.take(held, change.entries)
+            await held.look()
+            if has_gap or held.session.index.count != change.count:
+                await self._mirror_anew(pi)
+        ids = [one["id"] for one in change.entries if "id" in one]
+        live.announce([one for one in ids if not held.has_entry(one)], Written(pi.origin))
+        try:
+            async with held.changing:
+                await held.take_in_news()
+                live.disown(one for one in ids if held.has_entry(one))
+                follow_leaf(held, pi.origin)
+        except ServiceError as error:
+            log.info("what a pi wrote could not be read: %s", type(error).__name__)
+
+    async def _mirror_anew(self, pi: RunningPi) -> None:
+        """A word of pi was missed: ask for all there is."""
+        answer = await pi.snapshot()
+        if answer is not None and pi.session is not None:
+            await self.mirrors.mirror(pi.session, answer, anew=True)
+
+    async def state(self, pi: RunningPi, gen: int, state: PiState) -> None:
+        """What a pi is doing is something else."""
+        if await pi.session_of(gen) is None:
+            return
+        if state.tokens is None and state.window is None:
+            state = replace(state, tokens=pi.state.tokens, window=pi.state.window)
+        pi.state = state
+        pi.has_run = pi.has_run or not state.idle
+        pi.changed()
+
+
+def unseen_by(session: Session, last_id: EntryId | None) -> int:
+    """How many entries stand in the file behind the newest one that a pi knows."""
+    index = session.index
+    row = NONE if last_id is None else index.find(last_id)
+    return 0 if row is None else len(index) - 1 - row
