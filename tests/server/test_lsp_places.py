@@ -212,12 +212,12 @@ async def test_an_editor_that_asks_itself_is_offered_any_label(tmp_path: Path) -
 
 async def test_entries_of_old_files_are_found_by_line(tmp_path: Path) -> None:
     path = tmp_path / "old.jsonl"
-    lines = [
+    lines: list[Any] = [
         {"type": "session", "id": "s", "timestamp": "2025-11-30T00:00:00.000Z", "cwd": "/srv"},
         {"type": "message", "timestamp": "x", "message": {"role": "user", "content": "hello"}},
         {"type": "message", "timestamp": "x", "message": {"role": "user", "content": "again"}},
     ]
-    path.write_bytes(b"".join(map(spell, lines)))
+    path.write_bytes(b"".join(spell(line) for line in lines))
     async with lsp_editor(tmp_path, path) as editor:
         assert "again" in await editor.hover(2)
         spot = await editor.at("definition", 2)
