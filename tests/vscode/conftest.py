@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -16,7 +17,7 @@ import pytest
 from tests.daemon import homes
 from tests.nvim.editor import project, write_settings
 from tests.vscode.window import Window
-from tests.vscode.workbench import EXTENSION, PICTURES, Workbench
+from tests.vscode.workbench import EXTENSION, PICTURES, ROOT, Workbench
 
 NAMES: Final = count(1)
 WORKBENCHES: Final = pytest.StashKey[list[Workbench]]()
@@ -28,13 +29,19 @@ class Opens(Protocol):
     def __call__(self, **options: Any) -> Workbench: ...
 
 
+@contextmanager
+def building() -> Iterator[None]:
+    """Two runs of tests build into one folder; the second waits for the first, and for a setup."""
+    with Path(ROOT, ".setup.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.fixture(scope="session")
 def vsix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The extension as it would be given to somebody."""
     copy = tmp_path_factory.mktemp("vsix") / "pisession.vsix"
-    # Two runs of tests build into one folder.
-    with Path(EXTENSION, "node_modules", ".build.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with building():
         done = subprocess.run(
             [EXTENSION / "scripts" / "vsix.sh"], capture_output=True, text=True, check=False
         )
@@ -113,7 +120,7 @@ def pytest_runtest_makereport(
 
 
 def _windows_of(item: pytest.Item) -> Iterator[Window]:
-    benches = item.stash.get(WORKBENCHES, None) or []
-    shared = getattr(item, "funcargs", {}).get("workbench")
-    for bench in [*benches, *([shared] if shared else [])]:
+    given = getattr(item, "funcargs", {}).values()
+    shared = [one for one in given if isinstance(one, Workbench)]
+    for bench in [*item.stash.get(WORKBENCHES, []), *shared]:
         yield from bench.windows

@@ -13,13 +13,13 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from playwright.sync_api import BrowserContext, Playwright, sync_playwright
+from playwright.sync_api import BrowserContext, Page, Playwright, sync_playwright
 
 from tests.daemon.homes import Home
 from tests.support.pi import node_path
@@ -141,10 +141,23 @@ class Workbench:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(told, indent=2), "utf-8")
 
-    def window(self, folder: Path | None, **query: str) -> Window:
-        """A new window, once its workbench is drawn; extensions may still be starting in it."""
+    def window(
+        self,
+        folder: Path | None,
+        *,
+        prepare: Callable[[Page], object] = lambda _page: None,
+        **query: str,
+    ) -> Window:
+        """A new window, once its workbench is drawn; extensions may still be starting in it.
+
+        Args:
+            folder: What is open in it; `None`: no folder.
+            prepare: Done with the page before it loads anything.
+            query: More of its address.
+        """
         assert self.browser is not None, "it is closed"
         page = self.browser.new_page()
+        prepare(page)
         asked = {"folder": str(folder)} if folder else {"ew": "true"}
         window = Window(page, f"{self.origin}/?{urlencode({**asked, **query})}")
         self.windows.append(window)
@@ -192,6 +205,8 @@ class Workbench:
             "SHELL": "/bin/sh",
             "TZ": "UTC",
             "PISESSIOND_TEST_IDLE": "5",
+            # For what runs in the extension host and wants to act as another client.
+            "PISESSIOND_TEST_PROGRAM": self._program or "",
             "XDG_CONFIG_HOME": str(self._folder / "config"),
             "XDG_DATA_HOME": str(self._folder / "data"),
             "XDG_CACHE_HOME": str(self._folder / "cache"),

@@ -1,4 +1,5 @@
-// Bundles the extension into dist/, and with `--tests` what test/ holds into out/.
+// Bundles the extension into dist/, and with `--tests` what test/ holds into out/;
+// with `--host FOLDER` what test/host holds into that folder.
 import { readdirSync, rmSync } from 'node:fs';
 import { build } from 'esbuild';
 
@@ -27,6 +28,20 @@ if (process.argv.includes('--tests')) {
     ...common,
     entryPoints: tests.map((name) => `test/${name}`),
     outdir: 'out',
+    outExtension: { '.js': '.cjs' },
+    sourcemap: 'inline',
+  });
+}
+
+// What runs in the real extension host, into the folder that is named.
+const host = process.argv.indexOf('--host');
+if (host !== -1) {
+  await build({
+    ...common,
+    // It has to be the one that the tests register with.
+    external: [...common.external, 'mocha'],
+    entryPoints: ['test/host/**/index.ts', 'test/host/**/*.test.ts'],
+    outdir: process.argv[host + 1],
     outExtension: { '.js': '.cjs' },
     sourcemap: 'inline',
   });
