@@ -1,6 +1,15 @@
 import tseslint from 'typescript-eslint';
 
-const PURE = ['src/model/**', 'src/texts/**', 'src/rpc/**', 'src/daemon/**', 'test/**'];
+const PURE = [
+  'src/model/**',
+  'src/texts/**',
+  'src/rpc/**',
+  'src/daemon/**',
+  'src/graph/shape/**',
+  'src/graph/page/**',
+  'src/graph/*.ts',
+  'test/**',
+];
 
 export default tseslint.config(
   { ignores: ['dist/**', 'out/**', 'node_modules/**', 'src/rpc/protocol.ts'] },
@@ -29,6 +38,11 @@ export default tseslint.config(
     },
   },
   {
+    // The page of a graph runs in a browser.
+    files: ['src/graph/page/**'],
+    languageOptions: { parserOptions: { project: './tsconfig.page.json' } },
+  },
+  {
     // `node --test` takes what `test` gives back.
     files: ['test/**/*.ts'],
     rules: { '@typescript-eslint/no-floating-promises': 'off' },
@@ -36,7 +50,7 @@ export default tseslint.config(
   {
     // What can be tried without an editor does not know of one.
     files: PURE,
-    ignores: ['test/host/**'],
+    ignores: ['test/host/**', 'src/graph/panel.ts', 'src/graph/panels.ts'],
     rules: { 'no-restricted-imports': ['error', { paths: ['vscode'] }] },
   },
   {

@@ -21,6 +21,19 @@ await build({
   sourcemap: !isRelease,
 });
 
+// The page of a graph runs in a browser.
+await build({
+  ...common,
+  platform: 'browser',
+  format: 'iife',
+  target: 'es2022',
+  external: [],
+  entryPoints: ['src/graph/page/main.ts'],
+  outfile: 'dist/graph.js',
+  minify: isRelease,
+  sourcemap: false,
+});
+
 if (process.argv.includes('--tests')) {
   rmSync('out', { recursive: true, force: true });
   const tests = readdirSync('test').filter((name) => /\.(test|rows)\.ts$/.test(name));

@@ -3,10 +3,12 @@
 import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import { Drafts } from './commands/drafts';
+import { actInGraph } from './commands/graphing';
 import { registerCommands } from './commands/table';
 import type { Desk } from './commands/tools';
 import { Connection } from './daemon/connection';
 import { findProgram, missingSentence } from './daemon/program';
+import { Graphs } from './graph/panels';
 import { RowDecorations } from './views/badges';
 import { ContextView } from './views/context';
 import { CurrentSession, currentFolder } from './views/current';
@@ -31,10 +33,16 @@ export function activate(context: vscode.ExtensionContext): Exports {
     current,
     tree,
     searching,
-    sessions: new SessionsView(connection, current),
+    sessions: new SessionsView(connection, current, context.workspaceState),
     header: new Header(connection, current, tree, searching),
     documents: new Documents(current),
     drafts: new Drafts(),
+    graphs: new Graphs({
+      connection,
+      current,
+      folder: context.extensionUri,
+      act: (told, graph) => actInGraph(desk, told, graph),
+    }),
     log,
     extension: context.extension,
   };
@@ -46,6 +54,7 @@ export function activate(context: vscode.ExtensionContext): Exports {
     desk.header,
     desk.documents,
     desk.drafts,
+    desk.graphs,
     new ContextView(current),
     new Happenings(current, tree, desk.header),
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, desk.documents),

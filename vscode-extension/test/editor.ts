@@ -137,6 +137,7 @@ export class Editor {
         subscriptions: this.subscriptions,
         workspaceState: memory(this.state),
         globalState: memory(this.common),
+        extensionUri: Uri.file(ROOT),
         extension: { id: 'pisessiond.pisession', packageJSON: MANIFEST },
       });
     } finally {
@@ -156,6 +157,13 @@ export class Editor {
 
   async run(command: string, ...given: any[]): Promise<void> {
     await this.commands.get(`pisessiond.${command}`)?.(...given);
+  }
+
+  /** What a view is told to draw anew from now on; undefined: all of it. */
+  refreshes(id: string): unknown[] {
+    const told: unknown[] = [];
+    this.views.get(id).provider.onDidChangeTreeData((node: unknown) => told.push(node));
+    return told;
   }
 
   /** A view as it would be drawn, with what is open. */
@@ -268,6 +276,7 @@ export class Editor {
         this.views.set(id, view);
         return view;
       },
+      registerWebviewPanelSerializer: () => ({ dispose: () => undefined }),
       registerFileDecorationProvider: () => ({ dispose: () => undefined }),
       onDidChangeWindowState: none.event,
       setStatusBarMessage: (sentence: string) => this.said.push(sentence),

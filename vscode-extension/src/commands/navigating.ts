@@ -14,9 +14,13 @@ type EntryRow = Row & { entry: NonNullable<Row['entry']> };
 /** Asks how to go to the row's entry, and goes. */
 export const navigate: Command = async (desk, ...given) => {
   const row = entryRowOf(desk, given);
-  if (!row) {
-    return;
+  if (row) {
+    await navigateTo(desk, row);
   }
+};
+
+/** Asks how to go to a row's entry, and goes. */
+export async function navigateTo(desk: Desk, row: EntryRow): Promise<void> {
   const model = modelOf(desk);
   if (row.entry === model.leaf && row.kind !== 'user') {
     say('You are here already.');
@@ -45,7 +49,7 @@ export const navigate: Command = async (desk, ...given) => {
   if (choice) {
     await goBy(desk, row, choice.way, from);
   }
-};
+}
 
 function titleOf(row: Row): string {
   return withoutIcons(cut(cleanLine(row.title), 50));

@@ -6,14 +6,15 @@ import { cancel, compact } from './compacting';
 import { compare, compareRowWithLeaf } from './comparing';
 import { connect, log, restartDaemon, showContext, status, walkthrough } from './daemon';
 import { label, omit, rename, restore, toggleOmitted, undo } from './editing';
+import { graph, showInGraph } from './graphing';
 import * as looking from './looking';
 import { clone, fork, goToTheirs, navigate, stay } from './navigating';
 import { continueInPi, openAppend, send } from './prompting';
-import { allSessions, moreSessions, newSession, openSession, refreshSessions } from './sessions';
+import * as sessions from './sessions';
 import { refuse, type Command, type Desk } from './tools';
 
 const READING: Record<string, Command> = {
-  allSessions,
+  allSessions: sessions.allSessions,
   compare,
   compareWithLeaf: compareRowWithLeaf,
   connect,
@@ -23,20 +24,25 @@ const READING: Record<string, Command> = {
   export: looking.exportBranch,
   filter: looking.filter,
   findBranch: looking.findBranch,
+  graph,
   endSearch: looking.endSearch,
+  hideForks: sessions.hideForks,
   log,
   moreRows: looking.moreRows,
-  moreSessions,
+  moreSessions: sessions.moreSessions,
   nextHit: looking.nextHit,
-  openSession,
+  openSession: sessions.openSession,
   previousHit: looking.previousHit,
-  refreshSessions,
+  refreshSessions: sessions.refreshSessions,
   restartDaemon,
   revealEntry: looking.revealEntry,
   revealLeaf: looking.revealLeaf,
   search: looking.search,
+  searchSessions: sessions.searchSessions,
   showContext,
   showEntry: looking.showEntry,
+  showForks: sessions.showForks,
+  showInGraph,
   sizeColumn: looking.sizeColumn,
   status,
   walkthrough,
@@ -52,7 +58,7 @@ const CHANGING: Record<string, Command> = {
   goToTheirs,
   label,
   navigate,
-  newSession,
+  newSession: sessions.newSession,
   omit,
   rename,
   restore,

@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import type { Connection } from '../daemon/connection';
 import type { SessionModel } from '../model/session';
+import type { Graphs } from '../graph/panels';
 import type { Act, Undoable } from '../model/undo';
 import type { EntryId, Progress, Row } from '../model/wire';
 import { asFailure, Failure } from '../rpc/failure';
@@ -26,6 +27,7 @@ export interface Desk {
   header: Header;
   documents: Documents;
   drafts: Drafts;
+  graphs: Graphs;
   log: vscode.LogOutputChannel;
   extension: vscode.Extension<unknown>;
 }

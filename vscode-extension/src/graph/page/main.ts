@@ -1,0 +1,7 @@
+/** Begins the page. */
+
+import { GraphPage, type Editor } from './page';
+
+declare function acquireVsCodeApi(): Editor;
+
+new GraphPage(acquireVsCodeApi());

@@ -1,0 +1,53 @@
+/** The graphs that are open: one for each session, also after the window was loaded anew. */
+
+import * as vscode from 'vscode';
+import type { EntryId } from '../model/wire';
+import type { Kept } from './messages';
+import { GraphPanel, VIEW, type Surroundings } from './panel';
+
+export class Graphs implements vscode.WebviewPanelSerializer, vscode.Disposable {
+  private readonly open = new Map<string, GraphPanel>();
+  private readonly registered: vscode.Disposable;
+
+  constructor(private readonly around: Surroundings) {
+    this.registered = vscode.window.registerWebviewPanelSerializer(VIEW, this);
+  }
+
+  dispose(): void {
+    this.registered.dispose();
+    this.open.forEach((graph) => graph.close());
+    this.open.clear();
+  }
+
+  /** Shows a session's graph, with an entry in sight. */
+  show(which: Pick<Kept, 'session' | 'path'>, entry: EntryId | 'here'): void {
+    const known = this.open.get(which.session);
+    const graph = known ?? this.add(this.create(), which);
+    graph.reveal(entry);
+  }
+
+  deserializeWebviewPanel(panel: vscode.WebviewPanel, kept: unknown): Promise<void> {
+    const { session, path } = (kept ?? {}) as Partial<Kept>;
+    if (typeof session === 'string' && !this.open.has(session)) {
+      this.add(panel, { session, path: typeof path === 'string' ? path : null });
+    } else {
+      panel.dispose();
+    }
+    return Promise.resolve();
+  }
+
+  private create(): vscode.WebviewPanel {
+    return vscode.window.createWebviewPanel(VIEW, 'Graph', vscode.ViewColumn.Active);
+  }
+
+  private add(panel: vscode.WebviewPanel, which: Pick<Kept, 'session' | 'path'>): GraphPanel {
+    const graph = new GraphPanel(panel, which, this.around);
+    panel.iconPath = vscode.Uri.joinPath(this.around.folder, 'media', 'pi.svg');
+    this.open.set(which.session, graph);
+    panel.onDidDispose(() => {
+      this.open.delete(which.session);
+      graph.close();
+    });
+    return graph;
+  }
+}
