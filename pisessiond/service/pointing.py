@@ -72,7 +72,8 @@ def point(session: Session, line: int, at: At) -> Pointed | None:
         return None
     text = stored_texts(session, [row])[0]
     position = at(text)
-    for name, member in naming_members(text).items():
+    named_there = naming_members(text) if session.version >= _HAS_IDS else {}
+    for name, member in named_there.items():
         if member.start <= position <= member.end:
             named = session.index.find(_value(text, member))
             if named is None and _value(text, member) is None:
@@ -140,7 +141,9 @@ def _spots(session: Session, pairs: Iterable[tuple[int, str]]) -> Iterator[Spot]
     pairs = list(pairs)
     texts = stored_texts(session, [row for row, _ in pairs])
     for (row, name), text in zip(pairs, texts, strict=True):
-        member = naming_members(text, name).get(name)
+        # In older files an id on a line is not the entry's.
+        has_ids = session.version >= _HAS_IDS
+        member = naming_members(text, name).get(name) if has_ids else None
         start, end = (member.value, member.end) if member is not None else (0, 0)
         yield Spot(session.index.line[row], text, start, end)
 

@@ -47,8 +47,11 @@ def locate_problems(session: Session, problems: Sequence[Problem]) -> list[Locat
         line = problem.line
         row = row_at(session, line) if line is not None and problem.kind in _MEMBERS else None
         pairs.append((problem, row))
+        named = None
         if row is not None and problem.kind == "orphan":
-            siblings.setdefault(_named(session, row, "parentId"), []).append(row)
+            named = _named(session, row, "parentId")
+        if row is not None and named is not None:
+            siblings.setdefault(named, []).append(row)
     return [_locate(session, problem, row, siblings) for problem, row in pairs]
 
 

@@ -84,8 +84,8 @@ def problem_text(problems: list[Problem], *, markdown: bool) -> str:
 
 
 def _sentence(problem: Problem) -> str:
-    # What is wrong with a line may be told in words of that line.
-    return re.sub(r"[`<>\[\]*_~|\\]", "'", f"{problem.message} {problem.consequence}".rstrip())
+    # These words are ours alone.
+    return f"{problem.message} {problem.consequence}".rstrip()
 
 
 def _word(kind: object) -> str:
