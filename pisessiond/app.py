@@ -296,6 +296,7 @@ def _setup(places: Places, options: ServeOptions) -> Setup:
 
 
 def _surroundings(options: ServeOptions, setup: Setup, summarizers: Summarizers) -> Surroundings:
+    from pisessiond.server.processes import is_running
     from pisessiond.service.held_session import Surroundings
     from pisessiond.storage.base import NoClaims, NoPlaceNotes
     from pisessiond.storage.claims import FolderClaims
@@ -319,6 +320,7 @@ def _surroundings(options: ServeOptions, setup: Setup, summarizers: Summarizers)
         memory_budget=options.memory_mib << 20,
         summarizers=summarizers,
         watches=FolderWatches(),
+        is_running=is_running,
     )
 
 

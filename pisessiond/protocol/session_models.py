@@ -175,7 +175,7 @@ class ListParams(ReadParams):
     unsaved: StrictBool = False
     """Only those with nothing on disk yet."""
     live: StrictBool = False
-    """Only those that another program wrote to in the last 15 minutes."""
+    """Only those that a running pi has open, or another program wrote to in the last 15 minutes."""
     limit: int = Field(default=50, ge=1, le=MAX_LISTED, strict=True)
     """At most so many."""
     cursor: StrictStr | None = None
@@ -224,7 +224,7 @@ class ListedSession(WireModel):
     last_external: str | None
     """ISO time of the last append by another program; null if none is known."""
     live: bool
-    """Another program wrote to it in the last 15 minutes."""
+    """A running pi has it open, or another program wrote to it in the last 15 minutes."""
     fork: ForkPoint | None
     """Null when it is no fork."""
     context_size: NodeSize | None

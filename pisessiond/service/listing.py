@@ -250,7 +250,7 @@ class Lister:
             return False
         if wanted.is_unsaved and (opened is None or not opened.is_unsaved):
             return False
-        if wanted.is_live and not self._is_live(self._last_external(item)):
+        if wanted.is_live and not self._is_live(item.opened, self._last_external(item)):
             return False
         if wanted.name is None and not wanted.query:
             return True
@@ -290,8 +290,9 @@ class Lister:
             return before
         return iso_from_ms(seen.mtime_ns // 1_000_000)
 
-    def _is_live(self, last_external: str | None) -> bool:
-        return is_live(last_external, self._now_iso())
+    def _is_live(self, opened: OpenSession | None, last_external: str | None) -> bool:
+        has_pi = opened is not None and bool(opened.live.pis)
+        return has_pi or is_live(last_external, self._now_iso())
 
     # Rows --------------------------------------------------------------------------------------
 
@@ -323,10 +324,11 @@ class Lister:
             last_external=external,
             fork=fork,
             context_size=size,
-            live=self._is_live(external),
+            live=self._is_live(opened, external),
             cwd_missing=bool(facts.cwd) and not self._glances.is_folder(facts.cwd),
             root=root,
             depth=depth,
+            pis=opened.live.views if opened else (),
         )
 
     def _describe_open(
@@ -357,10 +359,11 @@ class Lister:
             last_external=opened.last_external,
             fork=fork,
             context_size=size,
-            live=self._is_live(opened.last_external),
+            live=self._is_live(opened, opened.last_external),
             cwd_missing=isinstance(cwd, str) and bool(cwd) and not self._glances.is_folder(cwd),
             root=root,
             depth=depth,
+            pis=opened.live.views,
         )
 
 

@@ -165,6 +165,7 @@ class SessionQueue(HeldSession):
         with anyio.CancelScope(shield=True):
             try:
                 async with self.changing:
+                    self.live.insist_settled()
                     if self.live.pis or any(act.asked is not None for act in batch):
                         await self._write_through(batch)
                     else:

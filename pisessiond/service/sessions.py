@@ -368,6 +368,11 @@ class Sessions:
         self.make_room(keep=opened)
         return opened
 
+    def held_at(self, path: str) -> OpenSession | None:
+        """The session that is held of the file at a real path."""
+        found = self._by_path.get(path)
+        return None if found is None or found.is_gone else found
+
     def on_path(self, opened: OpenSession) -> OpenSession | None:
         """Find a session by its file from now on; which was found there until then."""
         path = opened.path

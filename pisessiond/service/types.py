@@ -354,7 +354,7 @@ class ListedSession:
     context_size: NodeSize | None = None
     """At the end; None until known."""
     live: bool = False
-    """Another program wrote to it in the last 15 minutes."""
+    """A running pi has it open, or another program wrote to it in the last 15 minutes."""
     cwd_missing: bool = False
     """The folder it belongs to is gone."""
     root: str = ""

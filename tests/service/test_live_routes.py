@@ -1,4 +1,4 @@
-"""Changing a session that a running pi has open: pi writes, and everyone hears whose wish it was."""
+"""Changing a session that a running pi has open: pi writes, and is said to do so for whom."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -50,7 +50,7 @@ async def test_what_a_pi_writes_is_told_as_its_own(house: House, pis: Terminals)
 
     await until(lambda: session.leaf == one.pi.leaf)
     assert heard.take() == [("append", "pi")]
-    origin = heard.steps[-1].changes[0].origin
+    origin = next(step.changes[0].origin for step in heard.steps if step.changes)
     assert isinstance(origin, Origin)
     assert origin.pid == one.pi.pid
 
@@ -128,8 +128,8 @@ async def test_what_pi_does_not_take_is_read_only(house: House, pis: Terminals) 
 
     with pytest.raises(ReadOnly) as refused:
         await session.append([user("elsewhere", parentId="a")], detached=True, origin=MINE)
+    change = {"type": "thinking_level_change", "thinkingLevel": "high"}
     with pytest.raises(ReadOnly):
-        change = {"type": "thinking_level_change", "thinkingLevel": "high"}
         await session.append([change], origin=MINE)
 
     assert refused.value.owner == "pi"

@@ -7,7 +7,8 @@ with the first answer. What it is asked comes and goes by the names of our model
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -167,6 +168,13 @@ class ScriptedPi:
     async def tell_state(self) -> None:
         await self._tell("pi/didState", {"gen": self.gen, **self.state()})
 
+    @contextmanager
+    def unheard(self) -> Iterator[None]:
+        """Nobody hears what it tells."""
+        tell, self.tell = self.tell, None
+        yield
+        self.tell = tell
+
     async def _tell(self, method: str, params: dict[str, Any]) -> None:
         if self.tell is not None:
             await self.tell(method, params)
@@ -244,6 +252,8 @@ class ScriptedPi:
                 self.leaf = leaf
             case "pi/snapshot":
                 return {"entries": list(self.entries), "session": self.session()}
+            case _:
+                raise AssertionError(method)
         return {}
 
     def _navigate(self, params: dict[str, Any]) -> Answer:

@@ -33,6 +33,7 @@ from pisessiond.protocol.values import Done
 from pisessiond.protocol.wire import LeafMutationParams
 from pisessiond.server import conversion
 from pisessiond.server.progress import work_done
+from pisessiond.service.live import taking
 from pisessiond.service.previews import DraftSummary
 from pisessiond.service.types import EntryId, Forked, Origin
 
@@ -210,14 +211,19 @@ async def fork(connection: Connection, params: ForkParams) -> ForkResult:
             unsaved=session.is_unsaved,
             preview=conversion.move_preview(found),
         )
+    origin = _origin(connection, params)
+    pi = await taking.find(session, origin) if params.take_pi else None
     forked = await session.fork(
         params.entry,
         position=params.position,
         cwd=cwd,
-        origin=_origin(connection, params),
+        origin=origin,
         base_leaf=_base_leaf(params),
     )
-    return _forked(connection, forked)
+    result = _forked(connection, forked)
+    if pi is not None and (stayed := await taking.take(pi, forked, origin)) is not None:
+        result.pi_stayed = stayed
+    return result
 
 
 async def clone(connection: Connection, params: CloneParams) -> ForkResult:

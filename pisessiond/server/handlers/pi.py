@@ -15,6 +15,7 @@ from pisessiond.protocol.pi_models import (
     PiWord,
 )
 from pisessiond.server import pi_conversion
+from pisessiond.service.live import wills
 
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection
@@ -47,11 +48,25 @@ async def did_state(connection: Connection, params: PiDidStateParams) -> None:
     await live.state(connection.running_pi, params.gen, pi_conversion.state(params))
 
 
-async def will_navigate(_connection: Connection, _params: PiWillNavigateParams) -> PiWord:
+async def will_navigate(connection: Connection, params: PiWillNavigateParams) -> PiWord:
     """A person moves the leaf in this pi."""
-    return PiWord()
+    pi = connection.running_pi
+    word = await wills.will_navigate(pi, params.gen, params.target, summarize=params.summarize)
+    return _word(word)
 
 
-async def will_compact(_connection: Connection, _params: PiWillCompactParams) -> PiWord:
+async def will_compact(connection: Connection, params: PiWillCompactParams) -> PiWord:
     """This pi is about to compact."""
-    return PiWord()
+    pi = connection.running_pi
+    return _word(await wills.will_compact(pi, params.gen, params.reason, params.first_kept))
+
+
+def _word(given: wills.PiWord) -> PiWord:
+    word = PiWord()
+    if given.cancel:
+        word.cancel = True
+    if given.summary:
+        word.summary = given.summary
+        if given.details is not None:
+            word.details = given.details
+    return word

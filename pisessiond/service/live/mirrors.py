@@ -33,6 +33,10 @@ class Home(Protocol):
 
     async def open(self, *, path: str | None = None) -> OpenSession: ...
 
+    def held_at(self, path: str) -> OpenSession | None:
+        """The session that is held of the file at a real path."""
+        ...
+
     def hold(self, loaded: Loaded) -> OpenSession:
         """Holds a session that was just read or made."""
         ...

@@ -215,14 +215,22 @@ class RunningPi:
             self.changed()
 
     async def ask(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """What its bridge answers; see `Bridge.drive`."""
+        """What its bridge answers to a request about the session it has now.
+
+        Raises:
+            Silent: as `Bridge.drive`.
+        """
         given = {"gen": self.gen, **params}
+        answer: dict[str, Any] | Silent | None = None
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._wait_for_stall)
             try:
                 answer = await self.bridge.drive(method, given, seconds)
-            finally:
-                tasks.cancel_scope.cancel()
+            except Silent as error:
+                answer = error
+            tasks.cancel_scope.cancel()
+        if not isinstance(answer, dict):
+            raise answer or Silent(is_gone=True)
         self.heard()
         return answer
 

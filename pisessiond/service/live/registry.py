@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
@@ -102,6 +103,9 @@ class LivePis:
                 if pi.held is not None and pi.held is not held:
                     await self._let_go(pi)
                 pi.held = held
+                pi.session, pi.state, pi.seq = given.session, given.state, 0
+                pi.leaf, pi.count = given.session.leaf, given.session.count
+                pi.has_run = not given.state.idle
                 held.live.arrive(pi)
                 for old in before:
                     if old is not pi:
@@ -120,16 +124,22 @@ class LivePis:
             mirror = self.mirrors.find(session.id)
             if mirror is not None:
                 await self.mirrors.become_file(mirror, session.file)
-            return await self._home.open(path=session.file)
+            return await self._open(session.file)
         return await self.mirrors.mirror(session, given.entries or ())
+
+    async def _open(self, file: str) -> OpenSession:
+        """The session of a file.
+
+        One that is held is not looked at here: that would wait for what is being written to it,
+        and from now on nothing more is to be.
+        """
+        path = await in_worker(lambda: os.path.realpath(file))
+        return self._home.held_at(path) or await self._home.open(path=path)
 
     async def _take_over(
         self, held: OpenSession, pi: RunningPi, given: Attach, *, is_known: bool
     ) -> EntryId | None:
         """Read what is in the file, compare it with what pi has, and stand where pi stands."""
-        session = given.session
-        pi.session, pi.state, pi.seq = session, given.state, 0
-        pi.leaf, pi.count, pi.has_run = session.leaf, session.count, not given.state.idle
         position = None
         if not held.live.is_mirror:
             held.live.presumed = Written(pi.origin if is_known else EXTERNAL)
@@ -137,7 +147,7 @@ class LivePis:
                 await held.take_in_news()
             finally:
                 held.live.presumed = None
-            pi.unseen = unseen_by(held.session, session.last_id)
+            pi.unseen = unseen_by(held.session, given.session.last_id)
             if held.has_unkept_place and given.reason in ("startup", "resume"):
                 position = held.leaf if held.live.owner is pi and pi.process.drives else None
         held.has_unkept_place = False
@@ -218,9 +228,6 @@ class LivePis:
             await self.mirrors.become_file(held, pi.session.file or "")
         elif live.is_mirror:
             self.mirrors.take(held, change.entries)
-            await held.look()
-            if has_gap or held.session.index.count != change.count:
-                await self._mirror_anew(pi)
         ids = [one["id"] for one in change.entries if "id" in one]
         live.announce([one for one in ids if not held.has_entry(one)], Written(pi.origin))
         try:
@@ -228,6 +235,8 @@ class LivePis:
                 await held.take_in_news()
                 live.disown(one for one in ids if held.has_entry(one))
                 follow_leaf(held, pi.origin)
+            if live.is_mirror and (has_gap or held.session.index.count != pi.count):
+                await self._mirror_anew(pi)
         except ServiceError as error:
             log.info("what a pi wrote could not be read: %s", type(error).__name__)
 

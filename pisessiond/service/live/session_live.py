@@ -28,7 +28,7 @@ _WRITERS_KEPT: Final = 4_096
 
 
 class NowOwned(Exception):
-    """A pi has opened the session since it was decided that we write it."""
+    """A pi has come or gone since it was decided who writes; to be decided anew."""
 
 
 @dataclass(slots=True)
@@ -108,6 +108,16 @@ class SessionLive:
 
     # Who writes --------------------------------------------------------------------------------
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether no pi is attaching or parting."""
+        return not self._unsettled and not any(one.bridge.is_gone for one in self.pis)
+
+    def insist_settled(self) -> None:
+        """Raises: NowOwned: a pi is attaching or parting."""
+        if not self.is_settled:
+            raise NowOwned
+
     def insist_ours(self) -> None:
         """Raises: NowOwned: a pi writes it."""
         if self.pis or self._unsettled:
@@ -145,7 +155,7 @@ class SessionLive:
 
     async def settled(self) -> None:
         """Wait while a pi is attaching or parting; some seconds at most."""
-        while self._unsettled or any(one.bridge.is_gone for one in self.pis):
+        while not self.is_settled:
             await self._changed.wait()
 
     def unsettle(self) -> None:

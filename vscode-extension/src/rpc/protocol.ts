@@ -677,7 +677,7 @@ export interface ListParams {
   open?: boolean;
   /** Only those with nothing on disk yet. */
   unsaved?: boolean;
-  /** Only those that another program wrote to in the last 15 minutes. */
+  /** Only those that a running pi has open, or another program wrote to in the last 15 minutes. */
   live?: boolean;
   /** At most so many. */
   limit?: number;
@@ -723,7 +723,7 @@ export interface ListedSession {
   unsaved: boolean;
   /** ISO time of the last append by another program; null if none is known. */
   lastExternal: string | null;
-  /** Another program wrote to it in the last 15 minutes. */
+  /** A running pi has it open, or another program wrote to it in the last 15 minutes. */
   live: boolean;
   /** Null when it is no fork. */
   fork: ForkPoint | null;

@@ -1,0 +1,339 @@
+"""How running pi come and go, and what the daemon writes in between: nothing."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from pisessiond.service.errors import PiBusy, PiUnknown, ReadOnly, SessionNotFound
+from pisessiond.service.live import mirrors, registry
+from pisessiond.service.live import pi as live_pi
+from pisessiond.service.types import Origin
+from tests.support.live import Terminals, ids, terminals, until
+from tests.support.scripted_pi import ScriptedPi
+from tests.support.service import (
+    HandClock,
+    House,
+    Listener,
+    answer,
+    foreign,
+    in_file,
+    service,
+    user,
+)
+
+pytestmark = pytest.mark.anyio
+
+MINE = Origin("editor", "client-1")
+FILE = (
+    user("first", "a"),
+    answer("one", "b", "a"),
+    user("more", "c", "b"),
+    answer("two", "d", "c"),
+)
+
+
+@pytest.fixture
+async def pis(house: House) -> AsyncIterator[Terminals]:
+    async with terminals(house) as made:
+        yield made
+
+
+# Taking over
+
+
+async def test_a_pi_that_comes_moves_the_leaf_to_where_it_stands(
+    house: House, pis: Terminals
+) -> None:
+    session = await house.opened(*FILE)
+    await session.navigate("b", origin=MINE)
+    heard = Listener(session)
+
+    one = pis.connect(ScriptedPi(Path(session.path or "")))
+    attached = await one.attach()
+
+    assert attached.owner
+    assert attached.unseen == 0
+    assert session.leaf == "d"
+    assert heard.take() == [("navigate", "pi")]
+
+
+async def test_entries_that_pi_has_not_read_are_counted(house: House, pis: Terminals) -> None:
+    session = await house.opened(*FILE)
+    one = pis.connect(ScriptedPi(Path(session.path or "")))
+    foreign(session, user("behind", "e", "d"), answer("its back", "f", "e"))
+
+    attached = await one.attach()
+
+    assert (attached.owner, attached.unseen) == (True, 2)
+    assert session.leaf == "d"
+    assert ids(session)[-2:] == ["e", "f"]
+
+
+async def test_the_place_that_clients_left_is_offered_to_a_pi_that_starts(tmp_path: Path) -> None:
+    hand = HandClock()
+    object.__setattr__(hand.surroundings, "persist", "anchor")
+    async with service(tmp_path, hand=hand) as house, terminals(house) as pis:
+        session = await house.opened(*FILE)
+        await session.navigate("b", origin=MINE)
+        one = pis.connect(ScriptedPi(Path(session.path or "")))
+
+        attached = await one.attach()
+
+        assert attached.position == "b"
+        await session.places.keep()
+        assert len(in_file(session)) == 4
+
+
+async def test_acts_that_wait_when_a_pi_comes_go_through_it(house: House, pis: Terminals) -> None:
+    session = await house.opened(*FILE)
+    one = pis.connect(ScriptedPi(Path(session.path or "")))
+
+    async with anyio.create_task_group() as tasks, session.changing:
+        tasks.start_soon(lambda: session.append([user("mine")], origin=MINE))
+        await until(lambda: session.changing.statistics().tasks_waiting)
+        tasks.start_soon(one.attach)
+        await until(lambda: session.live.pis)
+    await until(lambda: len(ids(session)) == 5)
+
+    # It was decided for ours, and asked again before the write.
+    assert [method for method, _ in one.pi.asked] == ["pi/append"]
+    assert [entry["id"] for entry in one.pi.entries] == ids(session)
+    assert [entry["id"] for entry in in_file(session)] == ids(session)
+
+
+# Letting go
+
+
+async def test_after_a_pi_has_left_we_write_where_it_stood(house: House, pis: Terminals) -> None:
+    session = await house.opened(*FILE)
+    one = await pis.start(ScriptedPi(Path(session.path or "")))
+    one.pi.leaf = "b"
+    await one.pi.tell_change()
+    await until(lambda: session.leaf == "b")
+
+    await one.detach()
+    await session.append([user("ours")], origin=MINE)
+
+    assert session.live.views == ()
+    assert in_file(session)[-1]["parentId"] == "b"
+    assert one.pi.asked == []
+
+
+async def test_a_dead_pi_is_let_go_at_once(house: House, pis: Terminals) -> None:
+    session = await house.opened(*FILE)
+    one = await pis.start(ScriptedPi(Path(session.path or "")))
+    one.pi.says("user", "its last words")
+    one.cut()
+
+    done = await session.append([user("ours")], origin=MINE)
+
+    assert session.live.views == ()
+    assert [entry["id"] for entry in in_file(session)] == ids(session)
+    assert in_file(session)[-2:][0]["message"]["content"] == "its last words"
+    assert done.leaf == ids(session)[-1]
+
+
+async def test_a_living_pi_has_time_to_come_back(house: House, pis: Terminals) -> None:
+    session = await house.opened(*FILE)
+    pi = ScriptedPi(Path(session.path or ""))
+    pis.survivors(pi.pid)
+    one = await pis.start(pi)
+    one.cut()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: session.append([user("mine")], origin=MINE))
+        await until(lambda: session._acts)
+        again = pis.connect(pi)
+        await again.attach("reconnect")
+
+    assert [method for method, _ in pi.asked] == ["pi/append"]
+    assert [view.pid for view in session.live.views] == [pi.pid]
+    assert [entry["id"] for entry in in_file(session)] == ids(session)
+
+
+async def test_a_living_pi_that_stays_away_is_let_go(
+    house: House, pis: Terminals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "PARTING_SECONDS", 0.05)
+    session = await house.opened(*FILE)
+    one = await pis.start(ScriptedPi(Path(session.path or "")))
+    pis.survivors(one.pi.pid)
+    one.cut()
+
+    await session.append([user("ours")], origin=MINE)
+
+    assert session.live.views == ()
+    assert one.pi.asked == []
+
+
+async def test_an_act_is_asked_again_after_a_reconnection(house: House, pis: Terminals) -> None:
+    session = await house.opened(*FILE)
+    pi = ScriptedPi(Path(session.path or ""))
+    pis.survivors(pi.pid)
+    one = await pis.start(pi)
+
+    async def lost(method: str, params: dict[str, object], seconds: float) -> dict[str, object]:
+        del seconds
+        await pi.answer(method, params)
+        one.cut()
+        raise live_pi.Silent(is_gone=True)
+
+    one.drive = lost  # type: ignore[method-assign]
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: session.append([user("mine")], origin=MINE))
+        await until(lambda: one.is_gone)
+        await pis.connect(pi).attach("reconnect")
+
+    assert [method for method, _ in pi.asked] == ["pi/append", "pi/append"]
+    assert len(pi.entries) == 5
+    assert ids(session) == [entry["id"] for entry in pi.entries]
+
+
+async def test_of_a_pi_that_died_with_a_request_it_is_not_known(
+    house: House, pis: Terminals
+) -> None:
+    session = await house.opened(*FILE)
+    one = await pis.start(ScriptedPi(Path(session.path or "")))
+
+    async def dies(*_: object) -> dict[str, object]:
+        one.cut()
+        raise live_pi.Silent(is_gone=True)
+
+    one.drive = dies  # type: ignore[method-assign,assignment]
+    with pytest.raises(PiUnknown):
+        await session.navigate("b", origin=MINE)
+
+    await session.append([user("ours")], origin=MINE)
+    assert len(in_file(session)) == 5
+
+
+async def test_a_silent_pi_still_owns(
+    house: House, pis: Terminals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_pi, "STALL_SECONDS", 0.02)
+    session = await house.opened(*FILE)
+    one = await pis.start(ScriptedPi(Path(session.path or ""), is_dumb=True))
+
+    async with anyio.create_task_group() as tasks:
+
+        async def first() -> None:
+            with pytest.raises(PiUnknown):
+                await session.label("b", "x", origin=MINE)
+
+        monkeypatch.setattr("pisessiond.service.live.calls._QUICK_SECONDS", 0.2)
+        tasks.start_soon(first)
+        await until(lambda: [view.state for view in session.live.views] == ["stalled"])
+        tasks.cancel_scope.cancel()
+    assert len(in_file(session)) == 4
+
+    one.running.heard()
+    assert [view.state for view in session.live.views] == ["idle"]
+
+
+async def test_a_stalled_pi_is_not_asked(house: House, pis: Terminals) -> None:
+    session = await house.opened(*FILE)
+    one = await pis.start(ScriptedPi(Path(session.path or "")))
+    one.running.is_stalled = True
+
+    with pytest.raises(PiBusy) as busy:
+        await session.label("b", "x", origin=MINE)
+
+    assert busy.value.operation == "pi does not answer"
+    assert one.pi.asked == []
+
+
+# Sessions without a file
+
+
+async def test_a_session_in_memory_is_mirrored(house: House, pis: Terminals) -> None:
+    pi = ScriptedPi(session_id="mem", cwd="/work")
+    pi.says("user", "only thought")
+    one = await pis.start(pi)
+    session = house.sessions.get("mem")
+    heard = Listener(session)
+
+    pi.says("assistant", "only said")
+    await pi.tell_change()
+    await until(lambda: len(ids(session)) == 2)
+    await session.label(pi.entries[0]["id"], "green", origin=MINE)
+    moved = await session.navigate(pi.entries[1]["id"], origin=MINE)
+
+    assert ids(session) == [entry["id"] for entry in pi.entries]
+    assert moved.leaf == session.leaf == pi.leaf
+    assert heard.take() == [
+        ("append", "pi"), ("label", "editor"), ("navigate", "editor"),
+    ]  # fmt: skip
+    assert session.snapshot().path is None
+    assert one.held is session
+
+
+async def test_a_mirror_becomes_the_file_that_appears(house: House, pis: Terminals) -> None:
+    pi = ScriptedPi(house.folder / "later.jsonl", session_id="later")
+    pi.says("user", "first words")
+    await pis.start(pi)
+    session = house.sessions.get("later")
+    heard = Listener(session)
+    assert session.snapshot().unsaved
+
+    pi.says("assistant", "saved now")
+    await pi.tell_change()
+    await until(lambda: heard.resets)
+
+    assert heard.resets == ["rewritten"]
+    assert session.path == str(pi.file)
+    assert not session.is_unsaved
+    await until(lambda: session.leaf == pi.leaf)
+    assert await house.open(house.folder / "later.jsonl") is session
+    pi.says("user", "and on")
+    await pi.tell_change()
+    await until(lambda: session.leaf == pi.leaf)
+
+
+async def test_who_opens_the_file_first_gets_the_same_session(house: House, pis: Terminals) -> None:
+    pi = ScriptedPi(house.folder / "later.jsonl", session_id="later")
+    pi.says("user", "first words")
+    await pis.start(pi)
+
+    pi.says("assistant", "saved now")
+    opened = await house.open(house.folder / "later.jsonl")
+
+    assert opened is house.sessions.get("later")
+    await pi.tell_change()
+    await until(lambda: opened.leaf == pi.leaf)
+    assert ids(opened) == [entry["id"] for entry in pi.entries]
+
+
+async def test_a_mirror_can_be_saved_for_a_while(
+    house: House, pis: Terminals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mirrors, "OFFER_SECONDS", 0.2)
+    pi = ScriptedPi(session_id="mem", cwd="/work")
+    pi.says("user", "only thought")
+    one = await pis.start(pi)
+    session = house.sessions.get("mem")
+    await one.detach()
+
+    with pytest.raises(ReadOnly):
+        await session.append([user("too late")], origin=MINE)
+    text = (await session.export("jsonl", entry=session.leaf, whole=False, path=None)).text
+    await until(lambda: session.is_gone)
+
+    assert "only thought" in (text or "")
+    with pytest.raises(SessionNotFound):
+        house.sessions.get("mem")
+
+
+async def test_a_missed_word_is_made_good(house: House, pis: Terminals) -> None:
+    pi = ScriptedPi(session_id="mem", cwd="/work")
+    await pis.start(pi)
+    session = house.sessions.get("mem")
+    with pi.unheard():
+        pi.says("user", "nobody was told")
+        await pi.tell_change()
+
+    pi.says("assistant", "of this they were")
+    await pi.tell_change()
+
+    await until(lambda: ids(session) == [entry["id"] for entry in pi.entries])
+    assert session.leaf == pi.leaf
