@@ -53,7 +53,6 @@ export function navigate(drive, params, signal) {
       }
       bridge.watch.look('navigate');
       bridge.showing.did(`moved by ${params.client}`);
-      bridge.wasMoved = true;
       return plain({
         leaf: drive.manager.getLeafId(),
         ids: freshIds(drive, before, ['branch_summary', 'label']),

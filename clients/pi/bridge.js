@@ -114,6 +114,11 @@ export class Bridge {
     }
   }
 
+  /** The leaf was moved, by a client or by the user. */
+  moved() {
+    this.wasMoved = this.drive.running?.method === 'pi/navigate';
+  }
+
   /** Takes everything back that stands in pi, without a word to anyone. */
   close() {
     this.isEnded = true;

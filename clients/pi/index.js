@@ -123,6 +123,9 @@ export default function pisession(api) {
       // The daemon may have come meanwhile.
       shared().link?.start();
     }
+    if (event.type === 'session_tree') {
+      bridge?.moved();
+    }
     bridge?.watch.hear(event);
   });
 }

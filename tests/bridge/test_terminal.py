@@ -190,3 +190,5 @@ async def test_what_the_user_does_is_heard(terminal: Terminal) -> None:
     await bridge.until(lambda: bridge.gen == 3, "the new session")
     await terminal.turn("In the new one.")
     await bridge.done("pi/navigate", target=bridge.ids[-2])
+    # What stood around the session before the reload is gone: nothing is told twice.
+    assert len(bridge.ids) == len(set(bridge.ids)) == bridge.count
