@@ -9,6 +9,7 @@ import type { Desk } from './commands/tools';
 import { Connection } from './daemon/connection';
 import { findProgram, missingSentence } from './daemon/program';
 import { Graphs } from './graph/panels';
+import { Lender, SETTING } from './lend/lender';
 import { RowDecorations } from './views/badges';
 import { ContextView } from './views/context';
 import { CurrentSession, currentFolder } from './views/current';
@@ -24,7 +25,8 @@ export type Exports = Pick<Desk, 'connection' | 'current' | 'tree' | 'sessions'>
 
 export function activate(context: vscode.ExtensionContext): Exports {
   const log = vscode.window.createOutputChannel('pi Sessions', { log: true });
-  const connection = connect(context, log);
+  const lender = new Lender();
+  const connection = connect(context, log, lender);
   const current = new CurrentSession(connection, context.workspaceState, context.globalState);
   const tree = new BranchTree(current);
   const searching = new Searching(current, tree);
@@ -43,6 +45,7 @@ export function activate(context: vscode.ExtensionContext): Exports {
       folder: context.extensionUri,
       act: (told, graph) => actInGraph(desk, told, graph),
     }),
+    lender,
     log,
     extension: context.extension,
   };
@@ -70,7 +73,11 @@ function settings(): vscode.WorkspaceConfiguration {
   return vscode.workspace.getConfiguration('pisessiond');
 }
 
-function connect(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Connection {
+function connect(
+  context: vscode.ExtensionContext,
+  log: vscode.LogOutputChannel,
+  lender: Lender,
+): Connection {
   const path = () => settings().get('path', '').trim();
   const { version } = context.extension.packageJSON as { version: string };
   return new Connection({
@@ -80,13 +87,15 @@ function connect(context: vscode.ExtensionContext, log: vscode.LogOutputChannel)
     cwd: currentFolder(),
     findProgram: () => findProgram(path()),
     missing: () => missingSentence(path()),
+    answers: () => lender.answers(),
     log: (line) => log.info(line),
   });
 }
 
 /** With the window, or with the first look at a view; once more when there may be a program now. */
 function beginWhenWanted(desk: Desk): vscode.Disposable[] {
-  const { connection, current } = desk;
+  const { connection, current, lender } = desk;
+  let wasLending = lender.isOn;
   let hasBegun = false;
   const begin = () => {
     if (!hasBegun) {
@@ -109,6 +118,10 @@ function beginWhenWanted(desk: Desk): vscode.Disposable[] {
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('pisessiond.path')) {
         connection.reconnect();
+      }
+      if (event.affectsConfiguration(`pisessiond.${SETTING}`) && lender.isOn !== wasLending) {
+        wasLending = lender.isOn;
+        connection.renew();
       }
       if (event.affectsConfiguration('explorer.decorations.badges')) {
         desk.tree.refreshSoon();

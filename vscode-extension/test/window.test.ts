@@ -152,6 +152,14 @@ describe('a window with a daemon', () => {
     await until(async () => (await tree()).includes('Done: 4 files changed'));
   });
 
+  test('a menu whose row has gone means no other row', LIMIT, async () => {
+    await select('Done: 4 files changed');
+    editor.type = () => 'wrong';
+    // The editor gives nothing where it does not know the row any more.
+    await editor.run('label', undefined, undefined);
+    assert.ok((await tree()).includes('Done: 4 files changed'));
+  });
+
   test('what is taken out of the context says so, and comes back', LIMIT, async () => {
     const description = async () => {
       const drawn = await editor.draw('pisessiond.tree');

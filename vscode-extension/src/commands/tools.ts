@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import type { Connection } from '../daemon/connection';
 import type { SessionModel } from '../model/session';
 import type { Graphs } from '../graph/panels';
+import type { Lender } from '../lend/lender';
 import type { Act, Undoable } from '../model/undo';
 import type { EntryId, Progress, Row } from '../model/wire';
 import { asFailure, Failure } from '../rpc/failure';
@@ -28,6 +29,7 @@ export interface Desk {
   documents: Documents;
   drafts: Drafts;
   graphs: Graphs;
+  lender: Lender;
   log: vscode.LogOutputChannel;
   extension: vscode.Extension<unknown>;
 }
@@ -53,10 +55,12 @@ export function modelOf(desk: Desk): SessionModel {
   return model;
 }
 
-/** The row of a menu or a click, else the one that is selected. */
+/**
+ * The row of a menu or a click, else the one that is selected. A menu whose row has gone meanwhile
+ * gives nothing, and means no other row.
+ */
 export function rowOf(desk: Desk, given: readonly unknown[]): Row | undefined {
-  const [node] = given;
-  const row = isRowNode(node) ? desk.tree.rowOf(node) : desk.tree.selectedRows()[0];
+  const row = rowsOf(desk, given.slice(0, 1))[0];
   desk.tree.keep(row);
   return row;
 }
@@ -64,10 +68,11 @@ export function rowOf(desk: Desk, given: readonly unknown[]): Row | undefined {
 /** All rows of a menu, or those that are selected. */
 export function rowsOf(desk: Desk, given: readonly unknown[]): Row[] {
   const [node, nodes] = given;
-  const chosen = Array.isArray(nodes) ? nodes : isRowNode(node) ? [node] : undefined;
-  return chosen
-    ? chosen.flatMap((one) => (isRowNode(one) ? (desk.tree.rowOf(one) ?? []) : []))
-    : desk.tree.selectedRows();
+  if (given.length === 0) {
+    return desk.tree.selectedRows();
+  }
+  const chosen: readonly unknown[] = Array.isArray(nodes) ? nodes : [node];
+  return chosen.flatMap((one) => (isRowNode(one) ? (desk.tree.rowOf(one) ?? []) : []));
 }
 
 /** A row that stands for an entry; else says that there is none. */

@@ -40,7 +40,8 @@ export interface ConnectionOptions {
   missing: () => string;
   /** For the child, besides that of this process. */
   env?: NodeJS.ProcessEnv;
-  answers?: Answers;
+  /** What the daemon may ask of the window; looked at with each connection. */
+  answers?: () => Answers;
   log: (line: string) => void;
   pauses?: readonly number[];
 }
@@ -100,6 +101,18 @@ export class Connection implements Daemon {
   reconnect(): void {
     if (this.state === 'offline' || this.state === 'missing') {
       this.tries = 0;
+      this.begin();
+    }
+  }
+
+  /** Connects anew where there is a connection, so that the daemon learns what is offered now. */
+  renew(): void {
+    if (this.state === 'ready' || this.state === 'connecting') {
+      this.generation++;
+      this.peer?.notify('exit', {});
+      this.drop();
+      this.tries = 0;
+      this.become('offline');
       this.begin();
     }
   }
@@ -183,7 +196,8 @@ export class Connection implements Daemon {
     if (program === undefined) {
       throw new Failure('NotInstalled', this.options.missing());
     }
-    this.peer = this.attach(program, mine);
+    const answers = this.options.answers?.() ?? {};
+    this.peer = this.attach(program, mine, answers);
     const patience = setTimeout(() => {
       this.failed(
         mine,
@@ -191,7 +205,7 @@ export class Connection implements Daemon {
       );
     }, PATIENCE);
     try {
-      const server = await this.initialize(this.peer);
+      const server = await this.initialize(this.peer, answers);
       if (mine === this.generation) {
         this.isUp(server);
       }
@@ -200,7 +214,7 @@ export class Connection implements Daemon {
     }
   }
 
-  private attach(program: string, mine: number): Peer {
+  private attach(program: string, mine: number, answers: Answers): Peer {
     this.lastWords = '';
     const child = spawn(program, ['attach'], {
       cwd: this.options.cwd,
@@ -226,11 +240,11 @@ export class Connection implements Daemon {
       },
       closed: () => this.failed(mine, undefined),
     };
-    return new Peer(child.stdout, child.stdin, listener, this.options.answers);
+    return new Peer(child.stdout, child.stdin, listener, answers);
   }
 
-  private async initialize(peer: Peer): Promise<Announcement> {
-    const { clientId, clientName, version, cwd, answers = {} } = this.options;
+  private async initialize(peer: Peer, answers: Answers): Promise<Announcement> {
+    const { clientId, clientName, version, cwd } = this.options;
     const answer = await peer.request('initialize', {
       processId: process.pid,
       rootUri: null,

@@ -110,6 +110,7 @@ export class SessionList {
         this.listed[at] = session;
       } else if (this.cwd === undefined || session.cwd === this.cwd) {
         fresh.push(session);
+        this.listed.splice(this.placeFor(session), 0, session);
       }
     }
     const gone = new Set(told.gone);
@@ -119,9 +120,14 @@ export class SessionList {
     this.changed.emit(undefined);
     if (fresh.length > 0) {
       this.came.emit(fresh);
-      // Where a new one stands among families the daemon knows.
-      void this.read();
     }
+  }
+
+  /** A fork goes under what it was forked from, any other on top. */
+  private placeFor(session: ListedSession): number {
+    return session.depth === 0
+      ? 0
+      : 1 + this.listed.findIndex((one) => one.path !== null && one.path === session.parentSession);
   }
 }
 

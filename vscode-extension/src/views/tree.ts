@@ -180,6 +180,17 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     return true;
   }
 
+  /** Goes to where one is in a session just opened, unless the user has been quicker elsewhere. */
+  async arrive(): Promise<void> {
+    const found = await this.model?.find('here');
+    const isElsewhere = this.view.selection.some(
+      (node) => isRowNode(node) && node.id !== 'here' && this.nodes.get(node.id) === node,
+    );
+    if (found && !isElsewhere) {
+      await this.reveal('here');
+    }
+  }
+
   /**
    * Selects the row of an entry in passing: folds that it opens are closed by `close`, unless the
    * user does something there.
