@@ -1,30 +1,110 @@
-"""The packed extension in the real workbench: it is installed, opened, and shows a session."""
+"""The packed extension in the real workbench: what is there before anybody acts."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
+from typing import Final
 
 import pytest
 
-from tests.daemon.homes import Home
+from tests.daemon import homes
 from tests.nvim.conversations import login_fix
+from tests.nvim.editor import project
+from tests.vscode.conftest import Opens
+from tests.vscode.window import Window
 from tests.vscode.workbench import Workbench
 
 pytestmark = pytest.mark.slow
 
+_COLOUR: Final = """
+(name) => {
+  const probe = document.createElement('span');
+  probe.style.color = `var(--vscode-${name.replaceAll('.', '-')})`;
+  document.querySelector('.monaco-workbench').append(probe);
+  const colour = getComputedStyle(probe).color;
+  probe.remove();
+  return colour;
+}
+"""
 
-def test_the_newest_session_of_the_folder_is_shown_from_the_leaf(
-    home: Home, cwd: Path, workbench: Workbench
-) -> None:
+
+@pytest.fixture(scope="module")
+def desk(home: homes.Home, workbench: Workbench) -> Iterator[Window]:
+    """A window with the telling session in it, for tests that only look."""
+    cwd = project(home, "desk")
     login_fix(cwd).write(home.agent)
     window = workbench.window(cwd).opens()
+    # The sizes of the rows come a little behind them.
     window.sees("you are here.* 42$")
-    rows = window.rows()
+    yield window
+    workbench.forget(window)
+
+
+def test_the_newest_session_of_the_folder_is_shown_from_the_leaf(desk: Window) -> None:
+    rows = desk.rows()
     assert rows[0].text == "126 entries summarised 13:29 · 166k 83"
     assert rows[-2].text == "Done: 4 files changed, all tests pass 14:33 42"
     assert rows[-1].name.startswith("You are here. Context 84 thousand tokens, 42 percent")
-    assert window.header() == "Branch Tree login-fix · 42%"
-    assert window.status() == "pi ▰▰▱▱▱ 42%"
-    assert window.sees("login-fix", "Sessions").name.startswith("Open here.")
-    assert window.notifications() == []
-    assert window.tabs() == []
+    assert desk.header() == "Branch Tree login-fix · 42%"
+    assert desk.status() == "pi ▰▰▱▱▱ 42%"
+    assert desk.sees("login-fix", "Sessions").name.startswith("Open here.")
+    assert desk.notifications() == []
+    assert desk.tabs() == []
+
+
+def test_a_badge_says_the_percent_in_a_colour_of_the_theme(desk: Window) -> None:
+    def colour(name: str) -> str:
+        found: str = desk.ask(_COLOUR, name)
+        return found
+
+    colours = {
+        "126 entries summarised": ("83", "list.warningForeground"),
+        "Labels now survive": ("93", "list.errorForeground"),
+        "Try freezing the clock": ("44", "descriptionForeground"),
+        "Done: 4 files changed": ("42", "sideBar.foreground"),
+    }
+    for title, (badge, theme) in colours.items():
+        row = desk.sees(title)
+        assert (row.badge, row.colour) == (badge, colour(theme)), title
+    assert len({colour(theme) for _, theme in colours.values()}) == 4
+
+
+def test_commands_are_offered_where_they_apply(desk: Window) -> None:
+    header = desk.pane().locator(".pane-header .action-label")
+    buttons = [one.get_attribute("aria-label") or "" for one in header.all()]
+    assert any(button.startswith("Compact…") for button in buttons)
+    # Nothing runs that could be cancelled.
+    assert not any(button.startswith("Cancel") for button in buttons)
+    assert "pi Sessions: Compact…" in desk.commands("Compact")
+    # Nothing was done that could be undone; VS Code's own command of this name is there.
+    assert "pi Sessions: Undo Last Act" not in desk.commands("Undo")
+    # What is for keys and clicks alone.
+    offered = desk.commands("Out of the Context")
+    assert "pi Sessions: Take Out of the Context" in offered
+    assert "pi Sessions: Out of the Context and Back" not in offered
+    offered = desk.commands("pi Sessions: Reveal")
+    assert "pi Sessions: Reveal Where You Are" in offered
+    assert "pi Sessions: Reveal in Branch Tree" not in offered
+    answer = desk.row_menu("Done: 4 files")
+    assert "Take Out of the Context" in answer
+    assert "Navigate Here…" in answer
+    assert "Put Back into the Context" not in answer
+    # What only says where one is can be shown and compared, but is no entry to act on.
+    assert desk.row_menu("126 entries") != answer
+
+
+def test_without_a_program_the_views_say_what_to_do_and_nothing_pops_up(start: Opens) -> None:
+    with homes.home() as bare:
+        cwd = project(bare)
+        bench = start(home=bare, program=None)
+        window = bench.window(cwd).open_view()
+        said = window.until(window.welcome, "what to do")
+        assert said.startswith("pisessiond is not installed.")
+        assert "Get Started" in said
+        assert "Look Again" in said
+        assert window.status() == ""
+        assert window.notifications() == []
+        window.pane().get_by_role("button", name="Get Started").click()
+        window.until(window.tabs, "the walkthrough")
+        assert bare.daemons() == []
+        bench.close()

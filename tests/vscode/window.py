@@ -288,11 +288,19 @@ class Window:
         )
 
     def commands(self, words: str) -> list[str]:
-        """The commands the palette offers for these words."""
+        """The commands the palette offers for these words, of which there is at least one."""
         self.page.keyboard.press("F1")
+        self.input().wait_for()
         self.input().fill(f">{words}")
-        labels = [pick.label for pick in self.picks()]
+
+        def found() -> list[str]:
+            # Until the words count, the list is that of all commands, or of other words.
+            labels: list[str] = [one["label"] for one in self.page.evaluate(_PICKS)]
+            return labels if any(words.lower() in label.lower() for label in labels) else []
+
+        labels = self.until(found, f"a command {words!r}")
         self.page.keyboard.press("Escape")
+        self.page.locator(".quick-input-widget").wait_for(state="hidden")
         return labels
 
     def input(self) -> Locator:
