@@ -8,10 +8,11 @@ everything but its own style and search (`export_page`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from html import escape
 from itertools import islice
 
+from pisessiond.core.export_graph import name_of, page_graph
 from pisessiond.core.export_page import FIND, HEAD, SCRIPT, STYLE
 from pisessiond.core.export_parts import Part, Told, tell
 from pisessiond.core.export_sizes import facts_of, label_of, size_text, title_of
@@ -37,17 +38,25 @@ def export_html(session: Session, row: int, *, whole: bool) -> Iterator[str]:
     facts = " · ".join(map(escape, facts_of(session, row, whole=whole)))
     yield f"{HEAD}<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
     yield f'<div class="top"><h1 dir="auto">{title}</h1>\n<p class="facts">{facts}</p></div>\n'
+    graph = page_graph(session) if whole else None
+    if graph is not None:
+        yield '<div class="top">\n'
+        yield from graph.html()
+        yield "</div>\n"
     yield f"{FIND}<main>\n"
     steps = walk_tree(session) if whole else walk_branch(session, row)
-    yield from _Page(session).body(steps)
+    targets = graph.targets() if graph is not None else frozenset()
+    yield from _Page(session, targets).body(steps)
     yield f"</main>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
 
 
 class _Page:
     """The body of one page: what is being gathered until it is known how it is folded."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, targets: Collection[int]) -> None:
         self._session = session
+        self._targets = targets
+        """The entries to which the graph links."""
         self._work: list[tuple[str, Told]] = []
         self._day = ""
 
@@ -92,15 +101,16 @@ class _Page:
             return
         label = label_of(self._session, row)
         size = size_text(self._session, row)
+        name = name_of(row) if row in self._targets else ""
         is_new_day = told.day not in ("", self._day)
         if told.style == "work" and not label and not is_new_day:
-            self._work.append((_article(told, label, size), told))
+            self._work.append((_article(told, label, size, name), told))
             return
         yield from self._end_work()
         if is_new_day:
             self._day = told.day
             yield f'<p class="day">{escape(told.day)}</p>\n'
-        yield _article(told, label, size)
+        yield _article(told, label, size, name)
 
     def _end_work(self) -> Iterator[str]:
         work, self._work = self._work, []
@@ -118,21 +128,22 @@ class _Page:
         yield "</div></details>\n"
 
 
-def _article(told: Told, label: str, size: str) -> str:
+def _article(told: Told, label: str, size: str, name: str) -> str:
+    named = f' id="{name}"' if name else ""
     place = " · ".join(filter(None, (escape(told.time), "" if told.style == "meta" else size)))
     failed = '<span class="bad">failed</span>' if told.failed else ""
     if told.style == "work":
         # Steps are many: each is told by the line of its fold.
         note = f'<span class="m">{place}</span>{_label(label)}{failed} '
         parts = "".join(_part(part, note if part is told.parts[0] else "") for part in told.parts)
-        return f'<article class="e step">{parts}</article>\n'
+        return f'<article class="e step"{named}>{parts}</article>\n'
     detail = f'<span class="note">{escape(told.detail)}</span>' if told.detail else ""
     head = (
         f'<div class="head"><span class="who">{_GLYPHS[told.style]} {told.who}</span>'
         f'{_label(label)}{detail}{failed}<span class="m">{place}</span></div>'
     )
     parts = "".join(_part(part, "") for part in told.parts)
-    return f'<article class="e {told.style}">{head}{parts}</article>\n'
+    return f'<article class="e {told.style}"{named}>{head}{parts}</article>\n'
 
 
 def _label(label: str) -> str:

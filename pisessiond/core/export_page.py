@@ -66,6 +66,40 @@ summary .m{float:right;margin-left:.5rem}
 .size{color:var(--dim);font-size:.8125rem;white-space:nowrap}
 .here{background:var(--leaf);padding:.375rem .75rem;margin:.5rem 0;border-radius:.375rem;
 font-weight:600}
+.v{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
+.graph{margin:.75rem 0 1rem;font-size:.875rem;
+--c0:var(--user);--c1:var(--answer);--c2:var(--warn);--c3:var(--label);--c4:#7a5c00;--c5:#0b6a75;
+--c6:#9c2f6b;--c7:#4d5a1f;--c8:var(--dim);--c9:var(--dim)}
+.graph>summary{font-weight:600}
+.graph ol{list-style:none;margin:.25rem 0 0;padding:0}
+.graph li{display:flex;align-items:center;gap:.5rem;height:26px;white-space:nowrap}
+.graph li:hover{background:var(--soft)}
+.graph svg{flex:none;overflow:visible}
+.graph .t{flex:none;width:3.25rem;color:var(--dim);font-size:.8125rem;text-align:right;
+font-variant-numeric:tabular-nums}
+.graph .w{flex:1;min-width:0;position:relative;overflow:hidden;text-overflow:ellipsis}
+.graph .size{flex:none;font-variant-numeric:tabular-nums}
+.graph a{color:inherit;text-decoration:none}.graph a:hover{text-decoration:underline}
+.graph .s{color:var(--user);font-weight:600}
+.graph path{fill:var(--c0)}.graph circle{fill:var(--page);stroke:var(--text);stroke-width:1.5}
+.graph text{fill:var(--dim);font-size:11px}
+.graph .h{fill:var(--leaf);stroke-width:3}
+.graph .b{stroke:var(--text);stroke-width:4}
+.graph .d{fill:none;stroke:var(--c0);stroke-width:2}
+.graph .k1{fill:var(--c1)}.graph .k2{fill:var(--c2)}.graph .k3{fill:var(--c3)}
+.graph .k4{fill:var(--c4)}.graph .k5{fill:var(--c5)}.graph .k6{fill:var(--c6)}
+.graph .k7{fill:var(--c7)}.graph .k8,.graph .k9,.graph .ka{fill:var(--c8)}
+.graph .c1{stroke:var(--c1);stroke-dasharray:3 2}.graph .c2{stroke:var(--c2);stroke-dasharray:6 2}
+.graph .c3{stroke:var(--c3);stroke-dasharray:1 2}.graph .c4{stroke:var(--c4);stroke-dasharray:9 2}
+.graph .c5{stroke:var(--c5);stroke-dasharray:6 2 1 2}.graph .c6{stroke:var(--c6)}
+.graph .c7{stroke:var(--c7);stroke-dasharray:2 4}.graph .c8{stroke:var(--c8);stroke-dasharray:4 4}
+.graph .c9{stroke:var(--c9)}
+@media (prefers-color-scheme:dark){.graph{--c4:#e3c565;--c5:#6fd0dc;--c6:#f29ac4;--c7:#bcd08a}}
+@media (forced-colors:active){.graph{--c0:CanvasText;--c1:CanvasText;--c2:CanvasText;
+--c3:CanvasText;--c4:CanvasText;--c5:CanvasText;--c6:CanvasText;--c7:CanvasText;--c8:GrayText;
+--c9:GrayText;--page:Canvas;--text:CanvasText;--leaf:Canvas;--dim:CanvasText}
+.graph .h{stroke:Highlight}}
+@media (max-width:32rem){.graph .t{display:none}}
 @media (max-width:32rem){body{font-size:15px}main,.top,.find div{padding-left:.5rem;
 padding-right:.5rem}
 .branch{margin-left:.25rem}.e{padding-left:.5rem}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from pisessiond.core.export_page import SCRIPT, STYLE
 from pisessiond.core.export_text import clean_block, format_tokens
 from pisessiond.core.export_walk import walk_tree
+from pisessiond.core.session import Session
 from tests.support.exports import (
     HOSTILE,
     OURS,
@@ -27,8 +29,16 @@ from tests.support.exports import (
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "exports"
 ATTRIBUTES = frozenset(
     "lang charset http-equiv content name dir class role hidden type aria-label placeholder "
-    "aria-live".split()
+    "aria-live aria-hidden open".split()
 )
+DRAWN = {
+    **dict.fromkeys("width height cx cy r x y".split(), r"\d+"),
+    "viewbox": r"0 0 \d+ \d+",
+    "d": r"[MLHVQhvz0-9 -]+",
+    "href": r"#n\d+",
+    "id": r"n\d+",
+}
+"""Attributes of the graph, and what stands in them: numbers, none of which is a session's."""
 
 
 def made() -> dict[str, str]:
@@ -54,7 +64,10 @@ def check_page(text: str) -> Page:
     assert {tag for tag, _ in page.elements} <= OURS
     assert len(page.of("script")) == len(page.of("style")) == 1
     for _, attributes in page.elements:
-        assert set(attributes) <= ATTRIBUTES
+        drawn = {name: value for name, value in attributes.items() if name in DRAWN}
+        assert set(attributes) - set(drawn) <= ATTRIBUTES
+        for name, value in drawn.items():
+            assert re.fullmatch(DRAWN[name], value or ""), (name, value)
     return page
 
 
@@ -115,10 +128,53 @@ def test_a_tree_nested_deeper_than_browsers_go_is_shown_whole() -> None:
 def test_where_the_leaf_went_back_the_rest_is_ahead() -> None:
     session = session_of(chain({"role": "user", "content": f"n{n}"} for n in range(3)))
     session.leaf = session.row_of("m0")
-    text = html_of(session)
+    text = shown(session)
     assert text.index(">n0<") < text.index("you are here") < text.index("ahead") < text.index("n2")
     session.leaf = -1
-    assert html_of(session).index("you are here") < html_of(session).index(">n0<")
+    text = shown(session)
+    assert text.index("you are here") < text.index(">n0<")
+
+
+def shown(session: Session) -> str:
+    """The entries of a page, behind its graph."""
+    return html_of(session).partition("<main>")[2]
+
+
+def test_a_page_of_all_branches_has_their_graph_with_links_to_the_entries() -> None:
+    page = check_page(html_of(sample()))
+    links = [link["href"] for link in page.of("a")]
+    names = ["#" + (one["id"] or "") for one in page.of("article") if "id" in one]
+    assert sorted(links[:-1], key=str) == sorted(names, key=str)
+    assert links[-1] == links[-2], "here one stands at the last entry"
+    assert len(page.of("li")) == len(page.of("svg")) == 18
+    assert "lane 2" in "".join(page.texts)
+    assert "2 branches leave here" in "".join(page.texts)
+
+
+def test_a_page_of_one_branch_has_no_graph() -> None:
+    page = check_page(html_of(sample(), whole=False))
+    assert page.of("svg") == page.of("a") == []
+
+
+def test_a_large_graph_is_the_shape_alone_and_closed() -> None:
+    made = chain({"role": "user", "content": f"n{n}"} for n in range(3_001))
+    made[-1]["parentId"] = made[10]["id"]
+    text = html_of(session_of(made))
+    assert "Graph · 3 lines, 2 lanes, the shape alone" in text
+    (graph,) = [one for one in Page(text).of("details") if one["class"] == "graph"]
+    assert "open" in graph, "three lines are few"
+    middling = html_of(session_of(made[:100]))
+    (graph,) = [one for one in Page(middling).of("details") if one["class"] == "graph"]
+    assert "open" not in graph
+
+
+def test_a_graph_that_nobody_could_read_is_not_drawn() -> None:
+    made = chain({"role": "user", "content": f"n{n}"} for n in range(3_010))
+    for entry in made[1:]:
+        entry["parentId"] = "m0"
+    page = Page(html_of(session_of(made)))
+    assert page.of("svg") == page.of("a") == []
+    assert "too many to be drawn" in "".join(page.texts)
 
 
 def test_an_empty_session_is_a_page_too() -> None:

@@ -17,7 +17,7 @@ SAMPLE: Final = Path(__file__).resolve().parents[2] / "clients" / "python" / "sa
 
 OURS: Final = frozenset(
     "html head meta title style body div h1 p input output main article span b bdi details summary "
-    "pre time script".split()
+    "pre time script ol li a svg path circle text".split()
 )
 """Elements that an exported page has; `script` and `style` once each."""
 
