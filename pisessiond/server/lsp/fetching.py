@@ -6,7 +6,7 @@ pygls calls then only hands it over, so that it starts no task that nobody would
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -16,6 +16,7 @@ from pisessiond.core.index import NONE
 from pisessiond.core.rows.outline import Item
 from pisessiond.server.lsp.actions import code_actions, wants_ours
 from pisessiond.server.lsp.capabilities import EditorView
+from pisessiond.server.lsp.converter import Prepared, prepare
 from pisessiond.server.lsp.hover import entry_text, header_text, problem_text
 from pisessiond.server.lsp.positions import byte_at, range_of
 from pisessiond.server.lsp.symbols import (
@@ -74,21 +75,20 @@ class Fetching:
             self._outline = key, await session.rows.outline(MAX_SYMBOLS)
         return self._outline[1]
 
-    async def symbols(
-        self, session: OpenSession, params: lsp.DocumentSymbolParams
-    ) -> Sequence[lsp.DocumentSymbol] | Sequence[lsp.SymbolInformation]:
+    async def symbols(self, session: OpenSession, params: lsp.DocumentSymbolParams) -> Prepared:
         items = await self._items(session)
-        if self._view.nests_symbols:
-            return await in_worker(partial(document_symbols, items), abandon=True)
-        uri = params.text_document.uri
-        return await in_worker(partial(symbol_information, items, uri), abandon=True)
+        uri, is_nested = params.text_document.uri, self._view.nests_symbols
 
-    async def folds(
-        self, session: OpenSession, params: lsp.FoldingRangeParams
-    ) -> list[lsp.FoldingRange]:
+        def make() -> Prepared:
+            made = document_symbols(items) if is_nested else symbol_information(items, uri)
+            return prepare(list(made))
+
+        return await in_worker(make, abandon=True)
+
+    async def folds(self, session: OpenSession, params: lsp.FoldingRangeParams) -> Prepared:
         del params
         items = await self._items(session)
-        return await in_worker(partial(folding_ranges, items, self._view), abandon=True)
+        return await in_worker(lambda: prepare(folding_ranges(items, self._view)), abandon=True)
 
     # At a place --------------------------------------------------------------------------------
 
@@ -179,8 +179,10 @@ class Fetching:
 
     # Beside the lines --------------------------------------------------------------------------
 
-    async def lenses(self, session: OpenSession, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
-        return code_lenses(await self._turns(session, 1, None), params.text_document.uri)
+    async def lenses(self, session: OpenSession, params: lsp.CodeLensParams) -> Prepared:
+        turns = await self._turns(session, 1, None)
+        uri = params.text_document.uri
+        return await in_worker(lambda: prepare(code_lenses(turns, uri)), abandon=True)
 
     async def hints(self, session: OpenSession, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
         asked = params.range

@@ -21,7 +21,7 @@ from anyio.abc import TaskGroup
 
 from pisessiond.protocol.errors import RpcError
 from pisessiond.protocol.lifecycle_models import InitializeParams
-from pisessiond.server.envelope import RawJson, encode, notification, request, response
+from pisessiond.server.envelope import RawJson, encode, notification, response
 from pisessiond.server.faults import log_fault
 from pisessiond.server.lsp.capabilities import (
     DID_CLOSE,
@@ -181,7 +181,10 @@ class LspHalf:
 
     def _ask(self, method: str, params: dict[str, Any] | None) -> str:
         request_id = f"{_PREFIX}{next(self._numbers)}"
-        self._connection.outbound.put(request(request_id, method, RawJson(encode(params))))
+        # A request without parameters has no `params`; null would be none of JSON-RPC's.
+        given = {} if params is None else {"params": params}
+        message = {"jsonrpc": "2.0", "id": request_id, "method": method, **given}
+        self._connection.outbound.put(encode(message))
         return request_id
 
     # Commands ----------------------------------------------------------------------------------
@@ -213,9 +216,9 @@ async def _load() -> Any:
 
 
 def _import() -> Any:
-    from pisessiond.server.lsp import server
+    from pisessiond.server.lsp import converter, server
 
-    server.shared_converter()
+    converter.shared_converter()
     return server
 
 

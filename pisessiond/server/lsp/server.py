@@ -8,22 +8,16 @@ messages, and what it writes goes into the connection's own queue.
 from __future__ import annotations
 
 import logging
-import threading
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, Final, cast
 
-from cattrs import Converter
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import (
-    JsonRPCNotification,
-    JsonRPCRequestMessage,
-    JsonRPCResponseMessage,
     LanguageServerProtocol,
-    default_converter,
     lsp_method,
 )
 
@@ -31,6 +25,7 @@ from pisessiond import __version__
 from pisessiond.protocol.errors import RpcError, invalid_params
 from pisessiond.server.envelope import Message, error_response
 from pisessiond.server.lsp.capabilities import ACTION_KIND, FEATURES, EditorView
+from pisessiond.server.lsp.converter import shared_converter
 from pisessiond.server.lsp.documents import Documents
 from pisessiond.server.lsp.fetching import Fetching
 from pisessiond.server.lsp.problems import diagnostics
@@ -46,62 +41,6 @@ _OPTIONS: Final[dict[str, Any]] = {
     lsp.TEXT_DOCUMENT_INLAY_HINT: lsp.InlayHintOptions(resolve_provider=False),
     lsp.TEXT_DOCUMENT_CODE_ACTION: lsp.CodeActionOptions(code_action_kinds=[ACTION_KIND]),
 }
-
-
-class _Quiet(logging.Handler):
-    """Keeps conversation text out of the log.
-
-    pygls logs whole params of requests that fail, and whole bodies it sends; only where in pygls
-    something went wrong is passed on.
-    """
-
-    def emit(self, record: logging.LogRecord) -> None:
-        kind = record.exc_info[0] if record.exc_info else None
-        log.log(
-            record.levelno,
-            "%s line %d%s",
-            record.name,
-            record.lineno,
-            f": {kind.__name__}" if kind else "",
-        )
-
-
-def _hold_log() -> None:
-    held = logging.getLogger("pygls")
-    held.setLevel(logging.WARNING)
-    held.propagate = False
-    held.handlers = [_Quiet()]
-
-
-def _generic(given: dict[str, Any], cls: type[Any]) -> Any:
-    """A message of a method LSP does not have, its params left as they are.
-
-    pygls turns them into a new class for each object, which loses names, leaks, and fails
-    without an answer when there are no params.
-    """
-    members = {"params": None} if cls is not JsonRPCResponseMessage else {"result": None}
-    wanted = ("id", "jsonrpc", "method", "params", "result")
-    known = {one.name for one in cls.__attrs_attrs__}
-    return cls(**{**members, **{k: given[k] for k in wanted if k in given and k in known}})
-
-
-_converter: Converter | None = None
-_converter_lock = threading.Lock()
-
-
-def shared_converter() -> Converter:
-    """The one converter of all connections: each costs 54 to 129 ms to make and 80 KB to keep."""
-    global _converter  # noqa: PLW0603
-    with _converter_lock:
-        if _converter is None:
-            _hold_log()
-            made: Converter = default_converter()  # type: ignore[no-untyped-call]
-            for cls in (JsonRPCRequestMessage, JsonRPCNotification, JsonRPCResponseMessage):
-                made.register_structure_hook(cls, _generic)
-            # cattrs writes its code for a type at first use, which is 66 ms for this one.
-            made.structure({"capabilities": {}}, lsp.InitializeParams)
-            _converter = made
-        return _converter
 
 
 class PiProtocol(LanguageServerProtocol):
