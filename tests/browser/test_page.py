@@ -94,7 +94,8 @@ def test_a_search_opens_the_folds_above_what_it_found_and_closes_them_again(
     assert dom.count('<details class="branch" open') == 1
     assert '<article class="e answer hit"' in dom
     gone = browser.dom(_searching(html_of(sample()), "workers", "no such word"))
-    assert 'open=""' not in gone
+    folds = re.findall('<details class="(?:branch|work|part)" open', gone)
+    assert folds == []
     assert "not found" in gone
 
 
