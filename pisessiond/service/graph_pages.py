@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
 from dataclasses import dataclass
+from typing import Final
 
 from pisessiond.core.graph.gathering import Zoom, gather, node_of
 from pisessiond.core.graph.layout import Layout, lay_out
@@ -14,6 +15,9 @@ from pisessiond.core.rows.building import Known
 from pisessiond.core.rows.levels import HERE
 from pisessiond.service.fork_marks import ForkMarks
 from pisessiond.service.row_pages import Standing, known_at
+
+KEPT_SECONDS: Final = 60.0
+"""A layout that nobody has asked for so long is made anew for whoever comes then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +57,42 @@ class LaidOut:
     layout: Layout
 
 
+class KeptGraphs:
+    """The layouts of one session as it stands, one a zoom, as long as somebody asks.
+
+    A line takes 300 bytes. Nobody says that he asks no more, so what was not asked for a while goes.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[Zoom, tuple[LaidOut, asyncio.TimerHandle]] = {}
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def of(self, zoom: Zoom) -> LaidOut | None:
+        """The layout of a zoom, if there is one."""
+        kept = self._kept.get(zoom)
+        return None if kept is None else kept[0]
+
+    def keep(self, zoom: Zoom, laid_out: LaidOut) -> None:
+        """Keep a layout for whoever asks next."""
+        self._drop(zoom)
+        timer = asyncio.get_running_loop().call_later(KEPT_SECONDS, self._drop, zoom)
+        self._kept[zoom] = (laid_out, timer)
+
+    def forget(self) -> None:
+        """Keep none: the session is another now."""
+        for zoom in list(self._kept):
+            self._drop(zoom)
+
+    def _drop(self, zoom: Zoom) -> None:
+        kept = self._kept.pop(zoom, None)
+        if kept is not None:
+            kept[1].cancel()
+
+
 def make_graph(
-    at: Standing, wish: GraphWish, marks: ForkMarks, kept: Mapping[Zoom, LaidOut]
+    at: Standing, wish: GraphWish, marks: ForkMarks, kept: LaidOut | None
 ) -> tuple[GraphPage, LaidOut]:
     """The lines asked for, and the layout they are of.
 
@@ -62,13 +100,13 @@ def make_graph(
         at: the session they are of, under the filter of the zoom.
         wish: which.
         marks: the forks that were made of it.
-        kept: layouts that were made before, by zoom.
+        kept: the layout of that zoom that was made last; None without.
 
     Raises:
         EntryNotFound: no entry has the id in `around`.
     """
     known = known_at(at, marks.by_row(at.tree.session))
-    laid_out = _lay_out(at, wish.zoom, known, kept.get(wish.zoom))
+    laid_out = _lay_out(at, wish.zoom, known, kept)
     layout = laid_out.layout
     found = _find(at, wish, layout)
     start = wish.start

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from pisessiond.core.graph.gathering import FILTER_OF, Zoom
+from pisessiond.core.graph.gathering import FILTER_OF
 from pisessiond.core.index import NONE
 from pisessiond.core.lines import EntryId
 from pisessiond.core.projection import Entry
@@ -29,7 +29,7 @@ from pisessiond.service.branch_listing import BranchPage, BranchWish, branch_pag
 from pisessiond.service.context_sizes import Yardstick
 from pisessiond.service.errors import InvalidRequest
 from pisessiond.service.fork_marks import ForkMarks, telling_row
-from pisessiond.service.graph_pages import GraphPage, GraphWish, LaidOut, make_graph
+from pisessiond.service.graph_pages import GraphPage, GraphWish, KeptGraphs, make_graph
 from pisessiond.service.row_growth import RowGrowth
 from pisessiond.service.row_pages import (
     Cut,
@@ -80,8 +80,7 @@ class RowBook:
         """By row, the sessions forked there, as they were told last."""
         self._are_forks_told = True
         self._cut: Cut | None = None
-        self._graphs: dict[Zoom, LaidOut] = {}
-        """By zoom, the graph as it was laid out last; none but of the session as it stands."""
+        self._graphs = KeptGraphs()
         self._told_by: Standards | None = None
         """What rows were told by last; None before that."""
 
@@ -97,7 +96,7 @@ class RowBook:
         self._by = {}
         self._forked = {}
         self._cut = None
-        self._graphs = {}
+        self._graphs.forget()
         self._growth.reset()
 
     # Pages -------------------------------------------------------------------------------------
@@ -148,13 +147,13 @@ class RowBook:
         Raises:
             EntryNotFound: no entry has the id in `around`.
         """
-        kept = dict(self._graphs)
+        kept = self._graphs.of(wish.zoom)
         at, (page, laid_out) = await self._ask(
             FILTER_OF[wish.zoom], partial(make_graph, wish=wish, marks=self.forks, kept=kept)
         )
         held = self._held
         if (at.epoch, at.rev) == (held.epoch, held.rev):
-            self._graphs[wish.zoom] = laid_out
+            self._graphs.keep(wish.zoom, laid_out)
         return page
 
     async def rows_of(self, entries: Sequence[EntryId]) -> dict[EntryId, str]:
@@ -253,7 +252,7 @@ class RowBook:
     def note(self, came: Iterable[tuple[int, Entry]], origin: AnyOrigin) -> None:
         """Go on with entries that were just taken in; on the event loop, in constant time each."""
         came = list(came)
-        self._graphs = {}
+        self._graphs.forget()
         name = origin if isinstance(origin, str) else origin.client
         for row, entry in came:
             if len(self._by) >= _BY_KEPT:
@@ -300,7 +299,7 @@ class RowBook:
 
     def left(self, leaf: int) -> None:
         """Remember the way to a leaf that the session has just left."""
-        self._graphs = {}
+        self._graphs.forget()
         if self._gathered is not None:
             self._gathered.ways.left(leaf)
 

@@ -197,7 +197,8 @@ class Sessions:
     async def _open_path(self, path: str) -> OpenSession:
         if path not in self._by_path:
             await self.bring_back()
-        await self.live.mirrors.look_for_file(path)
+        if (mirror := await self.live.mirrors.planned_at(path)) is not None:
+            return await self._refreshed(mirror)
         # From here to the entry in `_opening` nothing may wait, or two would load one file.
         while path in self._opening:
             await self._opening[path].wait()

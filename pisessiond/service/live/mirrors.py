@@ -16,7 +16,7 @@ from pisessiond.core.headers import encode_header, make_header
 from pisessiond.service.errors import ServiceError
 from pisessiond.service.held_session import Surroundings
 from pisessiond.service.live.pi import PiSession
-from pisessiond.service.loading import Loaded, load
+from pisessiond.service.loading import Loaded, load, load_again
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.stores import Stores
 from pisessiond.service.storing import in_worker
@@ -69,11 +69,12 @@ class Mirrors:
         held = self._held.get(session_id)
         return None if held is None or held.is_gone else held
 
-    async def look_for_file(self, path: str) -> None:
-        """Somebody opens that file: if it is the one that a copy was to have, it is no copy now."""
+    async def planned_at(self, path: str) -> OpenSession | None:
+        """The session that is to have its file there, or has it from now on; None: no copy is."""
         held = self.find(self._files.get(path, ""))
         if held is not None and await in_worker(lambda: os.path.exists(path)):
             await self.become_file(held, path)
+        return held
 
     async def mirror(
         self, session: PiSession, entries: Sequence[dict[str, Any]], *, anew: bool = False
@@ -133,8 +134,9 @@ class Mirrors:
             async with held.changing:
                 if not held.live.is_mirror:
                     return
-                made = self._stores.jsonl.open(path)
-                held.change_log(await in_worker(lambda: load(made, self._surroundings.settings)))
+                made, settings = self._stores.jsonl.open(path), self._surroundings.settings
+                # pi may be writing it this very moment.
+                held.change_log(await in_worker(lambda: load_again(made, settings)))
                 held.live.is_mirror = False
                 held.live.mirrored.clear()
                 held.live.pending.clear()

@@ -1,0 +1,205 @@
+"""Real pi and the real daemon when one of them goes, or another program comes between."""
+
+import json
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from pisessiond.client.aio import Client
+from pisessiond.client.errors import RpcFailure
+from pisessiond.client.session import Session
+from tests.bridge.home import PiHome
+from tests.bridge.model import MarkedModel
+from tests.bridge.real_daemon import RealDaemon, real_daemon
+from tests.bridge.running import PATIENCE, PiRpc, pi_rpc
+from tests.bridge.test_real_daemon import room
+
+pytestmark = [pytest.mark.slow, pytest.mark.anyio]
+
+Json = dict[str, Any]
+
+
+@pytest.fixture
+async def true_daemon(home: PiHome, anyio_backend: str) -> AsyncIterator[RealDaemon]:
+    async with real_daemon(home) as made:
+        yield made
+
+
+async def live_pis(client: Client, count: int) -> list[Any]:
+    """The running pi that are connected, once there are so many with a session."""
+    with anyio.fail_after(PATIENCE):
+        while True:
+            found = (await client.status()).get("pis", [])
+            if len([one for one in found if one["session"]]) == count:
+                return list(found)
+            await anyio.sleep(0.02)
+
+
+async def test_a_session_in_memory_is_seen_whole(home: PiHome, true_daemon: RealDaemon) -> None:
+    async with pi_rpc(home, "--no-session") as pi, true_daemon.client() as client:
+        await pi.turn("Only here.")
+        (live,) = await live_pis(client, 1)
+        session = await client.open(session=live["session"])
+        assert session.path is None
+        user = (await pi.entries())[-2]
+
+        await session.label(user["id"], "kept")
+        await session.navigate(user["id"])
+        await pi.turn("And again.")
+        await seen(session, pi)
+        assert [e["id"] for e in (await session.entries(order="file"))["entries"]] == [
+            e["id"] for e in await pi.entries()
+        ]
+        path = home.folder / "copy.jsonl"
+        assert (await session.export("jsonl", path=str(path)))["path"] == str(path)
+
+    assert "And again." in path.read_text()
+
+
+async def seen(session: Session, pi: PiRpc) -> None:
+    """Wait until a client stands where pi does."""
+    leaf = await pi.leaf()
+    with anyio.fail_after(PATIENCE):
+        while session.leaf != leaf:
+            async for _ in session.changes(1):
+                break
+
+
+async def test_an_unsaved_session_keeps_its_handle(home: PiHome, true_daemon: RealDaemon) -> None:
+    async with pi_rpc(home) as pi, true_daemon.client() as client:
+        (live,) = await live_pis(client, 1)
+        session = await client.open(session=live["session"])
+        handle = session.handle
+
+        await pi.turn("Now it has a file.")
+        path = (await pi.data("get_state"))["sessionFile"]
+        again = await client.open(path=path)
+
+        assert again.handle == handle
+        assert again.path == str(Path(path).resolve())
+        assert again.leaf == await pi.leaf()
+
+
+async def test_the_daemon_is_killed_in_mid_turn(
+    home: PiHome, true_daemon: RealDaemon, model: MarkedModel
+) -> None:
+    async with room(home, true_daemon) as one:
+        path = one.session.path or ""
+        before = one.pi.settled
+        await one.pi.data("prompt", message="[slow:600] wait")
+        await true_daemon.kill()
+        await one.pi.until(lambda: one.pi.settled > before, "the end of the run")
+        await true_daemon.start()
+
+        async with true_daemon.client() as client:
+            (live,) = await live_pis(client, 1)
+            session = await client.open(path=path)
+            assert live["owner"]
+            assert session.leaf == await one.pi.leaf()
+            await session.label((await one.user_messages())[0], "after")
+            assert session.pis[0]["unseen"] == 0
+
+        assert one.pi.faults() == []
+
+
+async def test_a_foreign_line_is_shown_and_not_followed(
+    home: PiHome, true_daemon: RealDaemon
+) -> None:
+    async with room(home, true_daemon) as one:
+        path, leaf = Path(one.session.path or ""), await one.pi.leaf()
+        line = {"type": "custom", "customType": "x", "id": "f0000001", "parentId": leaf,
+                "timestamp": "2026-01-01T00:00:00.000Z"}  # fmt: skip
+        with path.open("ab") as file:
+            file.write(json.dumps(line).encode() + b"\n")
+        await one.session.sync()
+
+        opened = await one.client.open(path=str(path))
+        assert opened.leaf == leaf
+        assert [live["unseen"] for live in opened.pis] == [1]
+        assert "f0000001" in await one.ids()
+        # pi goes on from where it stands, and nothing of ours is written.
+        await one.pi.turn("Third question.")
+        assert path.read_text().count("\n") == 1 + 1 + len(await one.pi.entries())
+
+
+async def test_two_pi_are_told_apart(home: PiHome, true_daemon: RealDaemon) -> None:
+    async with room(home, true_daemon) as one:
+        path = one.session.path or ""
+        async with pi_rpc(home, "--session", path) as other:
+            await live_pis(one.client, 2)
+            size = Path(path).stat().st_size
+            first = (await one.user_messages())[0]
+            with pytest.raises(RpcFailure) as refused:
+                await one.session.label(first, "whose")
+            assert refused.value.kind == "AmbiguousOwner"
+            assert {choice["pid"] for choice in refused.value.data["choices"]} == {
+                one.pi.pid, other.pid,
+            }  # fmt: skip
+            assert Path(path).stat().st_size == size
+            leaf = await one.pi.leaf()
+            await one.session.navigate(first, pi=other.pid)
+            assert await one.pi.leaf() == leaf
+            assert await other.leaf() != leaf
+        (live,) = await live_pis(one.client, 1)
+        assert live["owner"]
+
+
+async def test_pi_that_ends_leaves_the_session_to_us(home: PiHome, true_daemon: RealDaemon) -> None:
+    async with room(home, true_daemon) as one:
+        first = (await one.user_messages())[-1]
+        leaf = (await one.session.navigate(first))["leaf"]
+        assert await one.pi.close() == 0
+        await live_pis(one.client, 0)
+
+        opened = await one.client.open(path=one.session.path)
+        assert opened.leaf == leaf
+        message = {"role": "user", "content": "Ours."}
+        done = await opened.append({"type": "message", "message": message})
+        lines = [json.loads(e) for e in Path(opened.path or "").read_text().splitlines()[1:]]
+        assert lines[-1]["id"] == done["leaf"]
+
+
+async def test_random_acts_of_all_end_in_one_session(
+    home: PiHome, true_daemon: RealDaemon, model: MarkedModel
+) -> None:
+    chance = random.Random(11)
+    accepted = 2
+    async with room(home, true_daemon) as one, true_daemon.client("second") as second:
+        path = one.session.path or ""
+        sessions = [one.session, await second.open(path=path)]
+        for step in range(60):
+            session = chance.choice(sessions)
+            entries = await one.pi.entries()
+            target = chance.choice(entries)["id"]
+            try:
+                match chance.randrange(6):
+                    case 0:
+                        await session.navigate(target)
+                    case 1:
+                        await session.label(target, f"mark {step}")
+                    case 2:
+                        custom = {"type": "custom", "customType": "x", "data": {"n": step}}
+                        await session.append(custom)
+                    case 3:
+                        await session.navigate(target, base_leaf=session.leaf)
+                    case 4:
+                        await session.prompt(f"Step {step}.")
+                        accepted += 1
+                    case 5:
+                        await one.pi.ask(
+                            "prompt", message=f"Typed {step}.", streamingBehavior="steer"
+                        )
+                        accepted += 1
+            except RpcFailure as failure:
+                assert failure.kind in {"Busy", "LeafMoved", "Cancelled"}, failure
+        state = await one.pi.data("get_state")
+        await one.pi.until(lambda: not state["isStreaming"] or one.pi.settled, "the end")
+        with anyio.fail_after(PATIENCE):
+            while (await one.pi.data("get_state"))["isStreaming"]:
+                await anyio.sleep(0.05)
+        assert len(await one.user_messages()) == accepted
+        await one.agrees()
