@@ -60,7 +60,8 @@ class LaidOut:
 class KeptGraphs:
     """The layouts of one session as it stands, one a zoom, as long as somebody asks.
 
-    A line takes 300 bytes. Nobody says that he asks no more, so what was not asked for a while goes.
+    A line takes 300 bytes. Nobody says that he asks no more, so what was not asked for goes after
+    a while.
     """
 
     def __init__(self) -> None:

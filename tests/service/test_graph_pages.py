@@ -1,9 +1,14 @@
 """The graph of an open session: pages, what is found in it, and what an append makes of it."""
 
+from typing import Any
+
+import anyio
 import pytest
 
 from pisessiond.core.errors import EntryNotFound
+from pisessiond.core.graph.layout import Layout, lay_out
 from pisessiond.core.graph.lines import GraphLine
+from pisessiond.service import graph_pages
 from pisessiond.service.graph_pages import GraphPage, GraphWish
 from pisessiond.service.open_session import OpenSession
 from tests.support.service import ME, House, answer, user
@@ -47,7 +52,7 @@ async def test_lines_have_lanes_titles_and_sizes(house: House) -> None:
 
 def _size_of(line: GraphLine) -> int | None:
     [passing] = line.passing
-    return passing.size and passing.size.tokens
+    return None if passing.size is None else passing.size.tokens
 
 
 async def test_an_append_is_a_line_more(house: House) -> None:
@@ -79,6 +84,60 @@ async def test_an_entry_is_found_with_what_is_around_it(house: House) -> None:
     assert (page.start, page.found, page.here) == (5, 6, 6)
     with pytest.raises(EntryNotFound):
         await _graph(session, GraphWish(around="nobody"))
+
+
+async def test_a_layout_is_kept_for_the_next_page_and_no_longer_than_somebody_asks(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[object] = []
+
+    def counted(*args: Any) -> Layout:
+        made.append(args)
+        return lay_out(*args)
+
+    monkeypatch.setattr("pisessiond.service.graph_pages.lay_out", counted)
+    session = await _two_ways(house)
+    await session.context_sizes(["u1"])
+    for start in (0, 2, 4):
+        await _graph(session, GraphWish(start=start, count=2))
+    assert len(made) == 1
+    await session.append([user("More")], origin=ME)
+    await _graph(session)
+    assert len(made) == 2
+    monkeypatch.setattr(graph_pages, "KEPT_SECONDS", 0.01)
+    await _graph(session, GraphWish(zoom="entries"))
+    with anyio.fail_after(10):
+        while len(session.rows._graphs) > 1:
+            await anyio.sleep(0.01)
+    await _graph(session, GraphWish(zoom="entries"))
+    assert len(made) == 4
+
+
+async def test_where_sessions_were_forked_from_is_a_line_of_the_shape(house: House) -> None:
+    session = await _two_ways(house)
+    before = await _graph(session, GraphWish(zoom="branches"))
+    assert _drawn(before) == ["0 e:a1", "1 b:u2", "0 here"]
+    session.rows.forked("/srv/other.jsonl", "u2")
+    after = await _graph(session, GraphWish(zoom="branches"))
+    assert _drawn(after) == ["0 e:a1", "1 e:u2", "1 b:u2", "0 here"]
+    assert after.lines[1].row.forks == ("/srv/other.jsonl",)
+
+
+async def test_a_graph_that_is_asked_for_while_entries_come_is_of_one_moment(house: House) -> None:
+    session = await _two_ways(house)
+
+    async def append() -> None:
+        for number in range(40):
+            await session.append([user(f"More {number}")], origin=ME)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(append)
+        for _ in range(40):
+            page = await _graph(session)
+            assert page.total == len(page.lines)
+            assert page.here == page.total - 1
+            ids = [line.row.id for line in page.lines]
+            assert len(set(ids)) == len(ids)
 
 
 async def test_past_the_end_there_are_no_lines(house: House) -> None:
