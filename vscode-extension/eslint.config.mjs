@@ -8,6 +8,7 @@ const PURE = [
   'src/graph/shape/**',
   'src/graph/page/**',
   'src/graph/*.ts',
+  'src/lend/writing.ts',
   'test/**',
 ];
 

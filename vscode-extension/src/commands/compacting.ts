@@ -11,7 +11,7 @@ import { operationText } from '../texts/status';
 import { showPreview } from '../views/documents';
 import { modelOf, say, withProgress, type Command, type Desk } from './tools';
 
-type Choice = 'write' | 'review' | 'instructions' | 'extract' | 'input';
+type Choice = 'write' | 'lent' | 'review' | 'instructions' | 'extract' | 'input';
 
 /** Shows the dry run, with the cut drawn in the tree, and does what is chosen. */
 export const compact: Command = async (desk) => {
@@ -46,6 +46,14 @@ async function choose(desk: Desk, preview: CompactionPreview): Promise<Choice | 
           { choice: 'review', label: 'Review the summary first', description: 'nothing is stored' },
           { choice: 'instructions', label: 'Compact with own instructions…' },
         ];
+  if (desk.lender.isOn) {
+    // Where nobody else is set up it comes first.
+    const lent: (typeof items)[number] = {
+      choice: 'lent',
+      label: 'Compact with a model of this editor',
+    };
+    items.splice(by === undefined ? 0 : items.length, 0, lent);
+  }
   items.push({ choice: 'input', label: 'View what the summarizer would read' });
   const name = withoutIcons(nameOf(modelOf(desk)));
   const sizes = `${formatTokens(preview.tokensBefore)} → ~${formatTokens(preview.tokensAfter)}`;
@@ -65,6 +73,8 @@ async function act(desk: Desk, choice: Choice | undefined): Promise<void> {
   switch (choice) {
     case 'write':
       return write(desk, {});
+    case 'lent':
+      return write(desk, { summarizer: 'client' });
     case 'extract':
       return write(desk, { summarizer: 'extract' });
     case 'review':

@@ -33,7 +33,7 @@ export async function navigateTo(desk: Desk, row: EntryRow): Promise<void> {
   }
   const isSummaryOffered = !(model.info?.skipBranchPrompt ?? false);
   const choice = await vscode.window.showQuickPick(
-    ways(answer.preview, isSummaryOffered, new Date()).map(
+    ways(answer.preview, isSummaryOffered, new Date(), desk.lender.isOn).map(
       ({ way, label, description, detail }) => ({
         way,
         label,
@@ -61,6 +61,8 @@ async function goBy(desk: Desk, row: EntryRow, way: Way, from: NavigateParams['t
       return go(desk, row, from, {});
     case 'summary':
       return go(desk, row, from, { summarize: true });
+    case 'lent':
+      return go(desk, row, from, { summarize: true, summarizer: 'client' });
     case 'extract':
       return go(desk, row, from, { summarize: true, summarizer: 'extract' });
     case 'focus': {

@@ -3,11 +3,12 @@
 import * as vscode from 'vscode';
 import { Failure } from '../rpc/failure';
 import { cancel, compact } from './compacting';
-import { compare, compareRowWithLeaf } from './comparing';
+import { compare, compareRowWithLeaf, compareWithMarked, mark } from './comparing';
 import { connect, log, restartDaemon, showContext, status, walkthrough } from './daemon';
 import { label, omit, rename, restore, toggleOmitted, undo } from './editing';
 import { graph, showInGraph } from './graphing';
 import * as looking from './looking';
+import { chooseModel } from './lending';
 import { clone, fork, goToTheirs, navigate, stay } from './navigating';
 import { continueInPi, openAppend, send } from './prompting';
 import * as sessions from './sessions';
@@ -15,8 +16,10 @@ import { refuse, type Command, type Desk } from './tools';
 
 const READING: Record<string, Command> = {
   allSessions: sessions.allSessions,
+  chooseModel,
   compare,
   compareWithLeaf: compareRowWithLeaf,
+  compareWithMarked,
   connect,
   copyId: looking.copyId,
   copyText: looking.copyText,
@@ -28,6 +31,7 @@ const READING: Record<string, Command> = {
   endSearch: looking.endSearch,
   hideForks: sessions.hideForks,
   log,
+  mark,
   moreRows: looking.moreRows,
   moreSessions: sessions.moreSessions,
   nextHit: looking.nextHit,

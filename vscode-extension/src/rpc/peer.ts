@@ -8,6 +8,7 @@ import {
   ResponseError,
   StreamMessageReader,
   StreamMessageWriter,
+  type CancellationToken,
   type MessageConnection,
 } from 'vscode-jsonrpc/node';
 import { asFailure, Failure } from './failure';
@@ -21,10 +22,17 @@ export type Result<M extends Method> = Requests[M]['result'];
 export type Message = { [K in keyof Told]: { method: K; params: Told[K] } }[keyof Told];
 
 export type Answers = {
-  [K in keyof Asked]?: (params: Asked[K]['params']) => Promise<Asked[K]['result']>;
+  [K in keyof Asked]?: (
+    params: Asked[K]['params'],
+    /** Fires when the answer is not wanted any more, and when the connection ends. */
+    signal: AbortSignal,
+  ) => Promise<Asked[K]['result']>;
 };
 
+type Answer = (params: unknown, signal: AbortSignal) => Promise<unknown>;
+
 const METHOD_NOT_FOUND = -32601;
+const REQUEST_FAILED = -32803;
 
 export interface PeerListener {
   told(message: Message): void;
@@ -35,6 +43,8 @@ export interface PeerListener {
 export class Peer {
   private readonly connection: MessageConnection;
   private isClosed = false;
+  /** What ends each answer that is being made. */
+  private readonly answering = new Set<AbortController>();
 
   constructor(
     input: Readable,
@@ -49,12 +59,10 @@ export class Peer {
     this.connection.onNotification((method, params) => {
       this.listener.told({ method, params } as Message);
     });
-    this.connection.onRequest((method, params) => {
-      const answer = answers[method as keyof Asked] as
-        | ((params: unknown) => Promise<unknown>)
-        | undefined;
+    this.connection.onRequest((method, params, token) => {
+      const answer = answers[method as keyof Asked] as Answer | undefined;
       return answer
-        ? answer(params)
+        ? this.answer(answer, params, token)
         : new ResponseError(METHOD_NOT_FOUND, 'It is not answered here.');
     });
     this.connection.onError(() => this.close());
@@ -104,12 +112,31 @@ export class Peer {
     }
   }
 
+  private async answer(
+    answer: Answer,
+    params: unknown,
+    token: CancellationToken,
+  ): Promise<unknown> {
+    const abort = new AbortController();
+    const listening = token.onCancellationRequested(() => abort.abort());
+    this.answering.add(abort);
+    try {
+      return await answer(params, abort.signal);
+    } catch (error) {
+      return new ResponseError(REQUEST_FAILED, asFailure(error).message);
+    } finally {
+      this.answering.delete(abort);
+      listening.dispose();
+    }
+  }
+
   /** Whatever was asked and not answered fails with `Offline`. */
   close(): void {
     if (this.isClosed) {
       return;
     }
     this.isClosed = true;
+    this.answering.forEach((abort) => abort.abort());
     this.connection.dispose();
     this.listener.closed();
   }

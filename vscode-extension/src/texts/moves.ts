@@ -3,7 +3,7 @@
 import type { MovePreview, Row } from '../model/wire';
 import { count, formatCost, formatSize, formatTokens } from './figures';
 
-export type Way = 'here' | 'summary' | 'focus' | 'extract' | 'fork' | 'compare';
+export type Way = 'here' | 'summary' | 'focus' | 'lent' | 'extract' | 'fork' | 'compare';
 
 export interface WayLine {
   way: Way;
@@ -45,8 +45,17 @@ function ageOf(iso: string, now: Date): string {
   return !(seconds >= 90) ? 'just now' : `${Math.floor(seconds / 60)} min ago`;
 }
 
-/** The ways there are; summaries are offered unless pi's setting says not to ask. */
-export function ways(preview: MovePreview, isSummaryOffered: boolean, now: Date): WayLine[] {
+/**
+ * The ways there are; summaries are offered unless pi's setting says not to ask.
+ *
+ * @param isLending whether the editor lends a model of its own
+ */
+export function ways(
+  preview: MovePreview,
+  isSummaryOffered: boolean,
+  now: Date,
+  isLending = false,
+): WayLine[] {
   const { leaves, summary } = preview;
   const sizes = `context ${formatSize(preview.sizeNow)} → ${formatSize(preview.sizeAfter)}`;
   const lines = [way('here', 'here', sizes, leftSentence(leaves))];
@@ -61,6 +70,9 @@ export function ways(preview: MovePreview, isSummaryOffered: boolean, now: Date)
   } else if (isSummaryOffered && leaves.entries > 0) {
     const description = 'made from the messages: nobody is set up to summarise';
     lines.push(way('extract', 'with an extract', description));
+  }
+  if (isSummaryOffered && isLending && leaves.entries > 0) {
+    lines.push(way('lent', 'with summary by a model of this editor', ''));
   }
   const place = preview.returnsText === null ? 'up to here' : 'before this message';
   const warning = outsideSentence(preview.outside, now);
