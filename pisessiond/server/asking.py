@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 from pydantic import ValidationError
 
+from pisessiond.core.preview import clean_line
 from pisessiond.protocol.lifecycle_models import CancelParams
 from pisessiond.protocol.methods import ASKED, CANCEL
 from pisessiond.protocol.table import Asked
@@ -134,16 +135,22 @@ class Asking:
                 self._outbound.put(notification(CANCEL.name, CancelParams(id=request_id)))
 
     def _checked(self, asked: Asked[Any, Any], answer: dict[str, Any]) -> dict[str, Any]:
-        why = "an error"
+        why, said = "an error", _said(answer.get("error"))
         if answer.get("error") is None:
             # Null is what a handler that returns nothing answers in many languages.
             given = {} if answer.get("result") is None else answer["result"]
             try:
                 model = asked.result.model_validate(given, by_alias=True, by_name=False)
             except ValidationError:
-                why = "something else than it asks for"
+                why, said = "something else than it asks for", ""
             else:
                 plain: dict[str, Any] = model.model_dump(exclude_unset=True)
                 return plain
         log.info("client %d answered %s with %s", self._number, asked.name, why)
-        raise Absent(f"The client answered {asked.name} with {why}.")
+        raise Absent(f"The client answered {asked.name} with {why}.", said)
+
+
+def _said(error: Any) -> str:
+    """What an error says, in one line; empty where it says nothing that can be read."""
+    message = error.get("message") if isinstance(error, dict) else None
+    return clean_line(message) if isinstance(message, str) else ""

@@ -127,7 +127,8 @@ def lender(
         try:
             answer = await chosen.ask(SUMMARIZE, params, LEND_SECONDS)
         except Absent as error:
-            sentence = f"{chosen.name} was asked for the summary and gave none; try again."
+            why = f": {error.said}" if error.said else "; try again."
+            sentence = f"{chosen.name} was asked for the summary and gave none{why}"
             raise SummaryFailed("client", "client", sentence) from error
         written = _written(answer, chosen.name)
         received(utf16_length(written.text))

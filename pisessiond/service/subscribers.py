@@ -12,7 +12,16 @@ if TYPE_CHECKING:
 
 
 class Absent(Exception):
-    """A client that was asked has not answered: it is gone, too slow, or knows no such request."""
+    """A client that was asked has not answered: it is gone, too slow, or knows no such request.
+
+    Args:
+        sentence: why, for the log.
+        said: what the client itself gave as the reason, one line; empty where it gave none.
+    """
+
+    def __init__(self, sentence: str, said: str = "") -> None:
+        super().__init__(sentence)
+        self.said = said
 
 
 class Subscriber(Protocol):

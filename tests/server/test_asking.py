@@ -40,6 +40,7 @@ class Asked:
         self.ended = anyio.Event()
         self.answer: dict[str, Any] | None = None
         self.absent: str | None = None
+        self.said = ""
         self.scope = anyio.CancelScope()
 
     async def run(self, connection: Connection, method: str, seconds: float) -> None:
@@ -48,6 +49,7 @@ class Asked:
                 self.answer = await connection.ask(method, PARAMS, seconds)
         except Absent as absent:
             self.absent = str(absent)
+            self.said = absent.said
         self.ended.set()
 
     async def result(self) -> dict[str, Any]:
@@ -170,6 +172,25 @@ async def test_a_preparation_of_the_service_is_asked_as_the_wire_spells_it(
             assert message["params"]["preparation"]["sizeNow"]["tokens"] == SIZE.tokens
             client.send(id=message["id"], result={"customInstructions": "be short"})
         assert answers == [{}, {"custom_instructions": "be short"}]
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ({"code": -32803, "message": "The quota is\n used up."}, "The quota is used up."),
+        ({"code": -32803, "message": "x" * 400}, "x" * 199 + "…"),
+        ({"code": -32803, "message": 5}, ""),
+        ("broken", ""),
+    ],
+)
+async def test_the_reason_a_client_gives_is_told_in_one_line(
+    daemon: Running, ask: Ask, error: Any, said: str
+) -> None:
+    async with lender(daemon) as client:
+        asked = ask()
+        client.send(id=await request_of(client), error=error)
+        await asked.gone()
+        assert asked.said == said
 
 
 @pytest.mark.parametrize(

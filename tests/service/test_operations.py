@@ -454,6 +454,12 @@ async def test_whoever_asks_lends_its_own_model(talk: OpenSession, desk: Desk) -
     assert mine.progress[-1].received == len("By my model.")
 
 
+async def test_the_reason_of_a_client_that_lends_no_model_is_told(talk: OpenSession) -> None:
+    Voice(talk, summarize=Absent("x", "The quota is used up."))
+    with pytest.raises(SummaryFailed, match=r"gave none: The quota is used up\.$"):
+        await talk.compact(summarizer="client", origin=OTHER)
+
+
 @pytest.mark.parametrize(
     ("answer", "reason"), [(Absent("x"), "client"), ({"summary": " \n"}, "empty")]
 )
