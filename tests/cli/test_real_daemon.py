@@ -95,6 +95,28 @@ def test_words_lead_to_their_entry(daemon: Daemon) -> None:
     assert daemon.run("search", "injectd") == "nothing found\n"
 
 
+def test_a_whole_session_is_drawn_as_lanes(daemon: Daemon) -> None:
+    file = str(daemon.file)
+    drawn = daemon.run("graph", file, "--width", "80")
+    assert "█─────┬──┐  « The fixture's clock is naive" in drawn
+    assert re.search(r"░ +█  │  « It passes alone, but .* end · 2 +12k", drawn)
+    assert "═           ▬ Compaction 15k → ~68" in drawn
+
+    graph = json.loads(daemon.run("graph", file, "--json"))
+    assert graph["here"] == graph["total"] - 1
+    rows = {line["id"]: line for line in graph["lines"]}
+    assert rows["e:95e1742d"]["lane"] == 2
+    for row in json.loads(daemon.run("tree", file, "--json"))["rows"]:
+        if row["kind"] not in ("summarised", "alternative"):
+            line = rows[row["id"]]
+            assert all(line[name] == row[name] for name in row.keys() & line.keys())
+
+    daemon.run("navigate", file, "3b6fd081")
+    moved = json.loads(daemon.run("graph", file, "--zoom", "branches", "--json"))
+    assert [line["lane"] for line in moved["lines"] if line["kind"] == "alternative"] == [1, 2]
+    assert moved["lines"][moved["here"]]["lane"] == 0
+
+
 def test_a_session_is_steered_from_the_command_line(daemon: Daemon) -> None:
     file = str(daemon.file)
     drawn = daemon.run("tree", file, "--width", "80")
