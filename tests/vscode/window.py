@@ -163,7 +163,8 @@ class Window:
 
     def header(self, view: str = TREE) -> str:
         """A view's title with its description."""
-        return _line(self.pane(view).locator(".pane-header").inner_text())
+        parts = self.pane(view).locator(".pane-header > .title, .pane-header > .description")
+        return _line(" ".join(parts.all_text_contents()))
 
     def message(self, view: str = TREE) -> str:
         """The sentence above a view's rows; empty if there is none."""
