@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +13,7 @@ import pytest
 from tests.daemon.homes import Home
 from tests.nvim.conftest import Opens, Others
 from tests.nvim.conversations import Talk, login_fix, today
-from tests.nvim.editor import Editor
+from tests.nvim.editor import ROOT, Editor
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]
 
@@ -48,13 +49,18 @@ vim.ui.input = function(_, done) done('asked for') end
 class Buffer:
     """A session file in a window of Neovim's, with a client of LSP."""
 
-    def __init__(self, editor: Editor, path: Path, cmd: list[str]) -> None:
+    def __init__(self, editor: Editor, path: Path) -> None:
         self.editor = editor
         self.path = path
+
+    @classmethod
+    def opened(cls, editor: Editor, path: Path, cmd: list[str]) -> Buffer:
+        """A file that is opened after the client was set up."""
         editor.lua(NOTES)
         editor.lua("vim.lsp.config('pisessiond', { cmd = ... })", cmd)
         editor.lua("vim.lsp.enable('pisessiond')")
         editor.command(f"edit {path}")
+        return cls(editor, path)
 
     @property
     def clients(self) -> int:
@@ -114,7 +120,7 @@ class OpensFiles:
         self._start = start
 
     def __call__(self, path: Path) -> Buffer:
-        return Buffer(self._start(), path, self._home.command("attach"))
+        return Buffer.opened(self._start(), path, self._home.command("attach"))
 
 
 @pytest.fixture
@@ -274,3 +280,30 @@ def test_other_files_of_lines_get_no_client(opens: OpensFiles, cwd: Path) -> Non
     buffer.editor.settles()
     assert buffer.editor.lua("return vim.bo.filetype") == "jsonl"
     assert buffer.clients == 0
+
+
+def documented() -> str:
+    """The Lua of the documents."""
+    text = (ROOT / "docs" / "lsp.md").read_text(encoding="utf-8")
+    return text.partition("```lua\n")[2].partition("```")[0]
+
+
+def test_what_the_documents_tell_to_write_is_enough(
+    home: Home, start: Opens, talk: tuple[Talk, Path]
+) -> None:
+    path = talk[1]
+    editor = start(before=f"let $PATH = '{Path(sys.executable).parent}:' . $PATH")
+    editor.lua(documented())
+    editor.command(f"edit {path}")
+    line = line_of(path, says("Use an injected clock"))
+    buffer = Buffer(editor, path).ready().at(line)
+
+    def is_shown() -> bool:
+        # The lenses come when the cursor has rested, or the file is gone to again.
+        editor.command("doautocmd CursorHold")
+        beside = buffer.beside(line)
+        return "navigate here" in beside and any("74k" in text for text in beside)
+
+    editor.until(is_shown, "lenses and hints")
+    fold = "return vim.fn.foldlevel(...)"
+    editor.until(lambda: editor.lua(fold, line + 1) > 0, "folds")

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]
 ENTRIES: Final = 14_000
 PROMISED: Final = 1.0
 """Seconds to the outline of a file that was just opened, while all of it is being sized."""
-PAUSE: Final = 0.1
+PAUSE: Final = 0.2
 """Seconds that another client waits for an answer at most."""
 
 

@@ -52,8 +52,9 @@ class Fetching:
     def __init__(self, documents: Documents, view: EditorView) -> None:
         self._documents = documents
         self._view = view
-        self._outline: tuple[tuple[object, ...], list[Item]] | None = None
-        """The one made last, and what it was made of: symbols and folds come of the same."""
+        self._outline: tuple[tuple[object, ...], bool, list[Item]] | None = None
+        """The one made last, what it was made of, and whether it has sizes: symbols and folds come
+        of the same."""
 
     async def answer(self, method: str, params: Any) -> Any:
         """The result of one request, in LSP's types.
@@ -69,14 +70,16 @@ class Fetching:
 
     # Outline -----------------------------------------------------------------------------------
 
-    async def _items(self, session: OpenSession) -> list[Item]:
-        key = (session, session.epoch, session.rev, session.session.sizes.is_complete)
-        if self._outline is None or self._outline[0] != key:
-            self._outline = key, await session.rows.outline(MAX_SYMBOLS)
-        return self._outline[1]
+    async def _items(self, session: OpenSession, *, with_sizes: bool) -> list[Item]:
+        is_sized = session.session.sizes.is_complete
+        key = (session, session.epoch, session.rev)
+        known = self._outline
+        if known is None or known[0] != key or (with_sizes and known[1] != is_sized):
+            self._outline = known = key, is_sized, await session.rows.outline(MAX_SYMBOLS)
+        return known[2]
 
     async def symbols(self, session: OpenSession, params: lsp.DocumentSymbolParams) -> Prepared:
-        items = await self._items(session)
+        items = await self._items(session, with_sizes=True)
         uri, is_nested = params.text_document.uri, self._view.nests_symbols
 
         def make() -> Prepared:
@@ -87,7 +90,7 @@ class Fetching:
 
     async def folds(self, session: OpenSession, params: lsp.FoldingRangeParams) -> Prepared:
         del params
-        items = await self._items(session)
+        items = await self._items(session, with_sizes=False)
         return await in_worker(lambda: prepare(folding_ranges(items, self._view)), abandon=True)
 
     # At a place --------------------------------------------------------------------------------
