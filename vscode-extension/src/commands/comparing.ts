@@ -3,7 +3,8 @@
 import * as vscode from 'vscode';
 import type { EntriesParams, EntriesResult, EntryId, Row } from '../model/wire';
 import { comparisonLines } from '../texts/comparison';
-import { markdown, SAYS } from '../texts/entries';
+import { markdown, plainText, SAYS } from '../texts/entries';
+import { readClock } from '../texts/figures';
 import { cleanLine, cut } from '../texts/plain';
 import { showPreview } from '../views/documents';
 import { entryRowOf, modelOf, rowsOf, say, type Command, type Desk } from './tools';
@@ -21,6 +22,23 @@ export const compare: Command = async (desk, ...given) => {
     await show(desk, sideOf(a), sideOf(b));
   } else {
     await compareRowWithLeaf(desk, ...given);
+  }
+};
+
+/** Marks a row, to be compared with another one; marked again it is not any more. */
+export const mark: Command = (desk, ...given) => {
+  const row = entryRowOf(desk, given);
+  if (row) {
+    desk.tree.mark(desk.tree.marked?.id === row.id ? undefined : row);
+    desk.header.update();
+  }
+};
+
+export const compareWithMarked: Command = async (desk, ...given) => {
+  const marked = desk.tree.marked;
+  const row = entryRowOf(desk, given);
+  if (marked && row) {
+    await show(desk, sideOf(marked), sideOf(row));
   }
 };
 
@@ -46,11 +64,12 @@ function sideOf(row: Row): Side {
 
 async function show(desk: Desk, a: Side, b: Side): Promise<void> {
   const answer = await modelOf(desk).request('session/compare', { a: a.entry, b: b.entry });
-  const lines = comparisonLines(answer, [a.name, b.name]);
-  const [left, right] = await Promise.all([
+  const [since, left, right] = await Promise.all([
+    readTitle(desk, answer.ancestor),
     readBranch(desk, a.entry, answer.ancestor),
     readBranch(desk, b.entry, answer.ancestor),
   ]);
+  const lines = comparisonLines(answer, [a.name, b.name], since);
   await showPreview(desk.documents.add('Compared', '```\n' + lines.join('\n') + '\n```\n'));
   await vscode.commands.executeCommand(
     'vscode.diff',
@@ -59,6 +78,19 @@ async function show(desk: Desk, a: Side, b: Side): Promise<void> {
     `${a.name} ↔ ${b.name}`,
     { preview: false },
   );
+}
+
+/** What an entry says, in one line with its time; undefined where there is none. */
+async function readTitle(desk: Desk, id: EntryId | null): Promise<string | undefined> {
+  if (id === null) {
+    return undefined;
+  }
+  const model = modelOf(desk);
+  const { entries } = await model.request('session/entries', { ids: [id] });
+  const [entry] = entries;
+  const said = model.rowOf(id)?.title ?? (entry && plainText(entry).slice(0, 400));
+  const clock = readClock(typeof entry?.timestamp === 'string' ? entry.timestamp : undefined);
+  return said === undefined ? undefined : `${cut(cleanLine(said), 48)} · ${clock?.clock ?? ''}`;
 }
 
 /** What a branch says behind an entry, as Markdown; read page by page. */

@@ -2,9 +2,11 @@
 
 import * as vscode from 'vscode';
 import type { Act } from '../model/undo';
-import type { EditContextParams, JsonObject, Row } from '../model/wire';
-import { formatTokens } from '../texts/figures';
+import type { EditContextParams, EntryId, JsonObject, Row } from '../model/wire';
+import type { ContextLine } from '../texts/context';
+import { count, formatTokens } from '../texts/figures';
 import { reasonAgainstOmitting } from '../texts/paint';
+import { isRowNode } from '../views/rowItems';
 import {
   actUndoably,
   entryRowOf,
@@ -68,7 +70,12 @@ export const undo: Command = async (desk) => {
   say(last.sentence);
 };
 
-export const omit: Command = (desk, ...given) => edit(desk, rowsOf(desk, given), false);
+export const omit: Command = async (desk, ...given) => {
+  const entry = entryOfLine(given[0]);
+  await (entry === undefined
+    ? edit(desk, rowsOf(desk, given), false)
+    : change(desk, [entry], false));
+};
 export const restore: Command = (desk, ...given) => edit(desk, rowsOf(desk, given), true);
 
 /** What Delete does: takes out, or puts back what is out. */
@@ -77,49 +84,75 @@ export const toggleOmitted: Command = (desk, ...given) => {
   return edit(desk, rows, rows.length > 0 && rows.every(isOut));
 };
 
+/** The entry of a line of the view Context. */
+function entryOfLine(given: unknown): EntryId | undefined {
+  const isLine = typeof given === 'object' && given !== null && !isRowNode(given);
+  return isLine ? (given as Partial<ContextLine>).entry : undefined;
+}
+
 function isOut(row: Row): boolean {
   return row.flags.includes('omitted') || row.flags.includes('replaced');
 }
 
+/** Why a row stays as it is, in a sentence; undefined when it can be changed. */
+function reasonAgainst(row: Row, isBack: boolean): string | undefined {
+  if (isBack) {
+    return isOut(row) || row.out != null ? undefined : 'Nothing of it is out of the context.';
+  }
+  return isOut(row) ? 'It is out of the context already.' : reasonAgainstOmitting(row);
+}
+
+/** Takes out, or puts back, what can be of some rows. */
 async function edit(desk: Desk, rows: readonly Row[], isBack: boolean): Promise<void> {
-  const reason =
-    rows.length === 0 ? 'Select a row first.' : rows.map(reasonAgainstOmitting).find(Boolean);
-  if (reason !== undefined) {
-    say(reason);
+  const fit = rows.filter((row) => reasonAgainst(row, isBack) === undefined);
+  const [first] = rows;
+  if (fit.length === 0) {
+    say((first && reasonAgainst(first, isBack)) ?? 'Select a row first.');
     return;
   }
-  const model = modelOf(desk);
-  const ids = (await Promise.all(rows.map((row) => entriesOf(desk, row)))).flat();
+  const ids = await Promise.all(fit.map((row) => entriesOf(desk, row, isBack)));
+  await change(desk, ids.flat(), isBack, rows.length - fit.length);
+}
+
+async function change(desk: Desk, ids: EntryId[], isBack: boolean, unfit = 0): Promise<void> {
   if (ids.length === 0) {
     return;
   }
+  const model = modelOf(desk);
   const before = model.size?.tokens;
   const { entries } = await model.request('session/entries', { ids });
+  const acts: Act[] = [];
   let rev = 0;
-  for (const body of entries) {
-    rev = (await model.request('session/editContext', changeOf(body, isBack))).rev;
+  try {
+    for (const body of entries) {
+      rev = (await model.request('session/editContext', changeOf(body, isBack))).rev;
+      acts.push({ method: 'session/editContext', params: changeOf(body, !isBack) });
+    }
+  } finally {
+    // What was done before one was refused can be undone, too.
+    if (acts.length > 0) {
+      remember(desk, { acts, rev, sentence: 'It is as before.' });
+    }
   }
-  const acts = entries.map(
-    (body): Act => ({ method: 'session/editContext', params: changeOf(body, !isBack) }),
-  );
-  remember(desk, { acts, rev, sentence: 'It is as before.' });
   const after = await model.request('session/contextSize', {});
+  const left = unfit === 0 ? '' : ` ${count(unfit, 'row')} stayed as before.`;
   say(
-    'tokens' in after && typeof after.tokens === 'number' && before !== undefined
+    ('tokens' in after && typeof after.tokens === 'number' && before !== undefined
       ? saidOfSize(before, after.tokens)
-      : 'Done; Undo takes it back.',
+      : 'Done; Undo takes it back.') + left,
   );
 }
 
-/** Of work all its results, else the row's own entry. */
-async function entriesOf(desk: Desk, row: Row): Promise<NonNullable<Row['entry']>[]> {
+/** Of work its results that are not yet as they are to be, else the row's own entry. */
+async function entriesOf(desk: Desk, row: Row, isBack: boolean): Promise<EntryId[]> {
   if (row.kind !== 'work') {
     return row.entry === null ? [] : [row.entry];
   }
   const model = modelOf(desk);
   const params = { level: row.id, count: 2000, filter: model.filter };
   const page = await model.request('session/rows', params);
-  return page.rows.flatMap((one) => (one.kind === 'step' && one.entry !== null ? [one.entry] : []));
+  const steps = page.rows.filter((one) => one.kind === 'step' && isOut(one) === isBack);
+  return steps.flatMap((one) => one.entry ?? []);
 }
 
 /** A result is replaced by a note, so that its call keeps one. */

@@ -19,8 +19,15 @@ function sizeOf(side: ComparedSide, ancestor: ContextSize | null): string {
   return `${formatSize(side.size)}  (${more < 0 ? '−' : '+'}${formatTokens(Math.abs(more))})`;
 }
 
-/** The figures of a comparison; `names` are of the two branches, as the user calls them. */
-export function comparisonLines(answer: CompareResult, names: [string, string]): string[] {
+/**
+ * The figures of a comparison; `names` are of the two branches, as the user calls them, and `since`
+ * says what both have in common last.
+ */
+export function comparisonLines(
+  answer: CompareResult,
+  names: [string, string],
+  since?: string,
+): string[] {
   const { a, b, ancestorSize } = answer;
   const [title, other] = names.map((name) => cut(cleanLine(name), SIDE - 4));
   const entries = (side: ComparedSide) => `${side.entries}, ${count(side.turns, 'turn')}`;
@@ -29,17 +36,24 @@ export function comparisonLines(answer: CompareResult, names: [string, string]):
   const both = a.files.modified.filter((path) => b.files.modified.includes(path));
   const only = (side: ComparedSide) =>
     side.files.modified.filter((path) => !both.includes(path)).map(cleanLine);
+  const left = only(a);
+  const right = only(b);
   const lines = [
+    ...(since === undefined ? [] : [row('since', cut(cleanLine(since), 2 * SIDE), '')]),
     row('', `A  ${title}`, `B  ${other}`),
     row('entries', entries(a), entries(b)),
     row('context', sizeOf(a, ancestorSize), sizeOf(b, ancestorSize)),
     row('time, cost', spent(a), spent(b)),
-    row('files, both', both.map(cleanLine).join(' '), ''),
+    ...fileLines('files, both', both.map(cleanLine), []),
+    ...fileLines('files, one only', left, right),
   ];
-  const left = only(a);
-  const right = only(b);
-  for (let at = 0; at < Math.max(left.length, right.length); at++) {
-    lines.push(row(at === 0 ? 'files, one only' : '', left[at] ?? '', right[at] ?? ''));
-  }
   return lines;
+}
+
+/** A line for each file, so that long paths stay whole. */
+function fileLines(name: string, left: readonly string[], right: readonly string[]): string[] {
+  const length = Math.max(left.length, right.length);
+  return Array.from({ length }, (_, at) =>
+    row(at === 0 ? name : '', left[at] ?? '', right[at] ?? ''),
+  );
 }

@@ -39,7 +39,12 @@ export function contextLines(size: ContextSize, totals?: StatsResult): ContextLi
       ...line('largest', 'list-ordered', `${largest.length} largest`, ''),
       inside: largest.map((one, rank) => ({
         ...line(`largest:${rank}`, 'symbol-ruler', cleanLine(one.title), ''),
-        description: `${formatDetail(one.tokens)} · ${share(one.tokens, size.tokens)}`,
+        description: [
+          `${formatDetail(one.tokens)} · ${share(one.tokens, size.tokens)}`,
+          readClock(one.time)?.clock ?? '',
+        ]
+          .filter((word) => word !== '')
+          .join(' · '),
         entry: one.entry,
       })),
     });

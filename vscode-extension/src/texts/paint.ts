@@ -247,9 +247,11 @@ function menuWords(row: Row): string[] {
   if (!STANDS_FOR_MANY.includes(row.kind)) {
     words.push('navigable', 'labelable');
   }
-  if (has('omitted') || has('replaced')) {
+  const isOut = has('omitted') || has('replaced');
+  if (isOut || row.out != null) {
     words.push('omitted');
-  } else if (reasonAgainstOmitting(row) === undefined) {
+  }
+  if (!isOut && reasonAgainstOmitting(row) === undefined) {
     words.push('omittable');
   }
   return words;

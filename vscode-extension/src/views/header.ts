@@ -140,6 +140,7 @@ export class Header implements vscode.Disposable {
     this.setKey('canUndo', !this.current.undo.isEmpty);
     this.setKey('leafConflict', (model?.info?.leafConflict ?? null) !== null);
     this.setKey('searching', this.searching.walk !== undefined);
+    this.setKey('marked', this.tree.marked !== undefined);
     this.setKey('filter', model?.filter ?? 'default');
   }
 

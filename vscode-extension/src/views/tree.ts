@@ -40,6 +40,8 @@ export type Hits = NonNullable<PaintOptions['hits']>;
 export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disposable {
   readonly view: vscode.TreeView<TreeNode>;
   size: SizeColumn = 'context';
+  /** What is marked to be compared, as it was then. */
+  marked: Row | undefined;
 
   private readonly changed = new vscode.EventEmitter<TreeNode | undefined>();
   readonly onDidChangeTreeData = this.changed.event;
@@ -54,7 +56,6 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
   private readonly versions = new Map<string, number>();
   private hits: Hits | undefined;
   private cut: string | undefined;
-  private marked: string | undefined;
   private timer: NodeJS.Timeout | undefined;
   private forgetting: NodeJS.Timeout | undefined;
   private going: NodeJS.Timeout | undefined;
@@ -266,13 +267,8 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     this.refreshSoon();
   }
 
-  /** The row that is marked to be compared, if it is still there. */
-  get markedRow(): Row | undefined {
-    return this.marked === undefined ? undefined : this.model?.row(this.marked);
-  }
-
   mark(row: Row | undefined): void {
-    this.marked = row?.id;
+    this.marked = row;
     this.refreshSoon();
   }
 
@@ -368,7 +364,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
       size: this.size,
       fresh: model.fresh,
       outside: this.outside(model),
-      marked: this.marked,
+      marked: this.marked?.id,
       hits: this.hits,
       cut: this.cut,
       doing: model.longOperation ? operationText(model.longOperation) : undefined,
