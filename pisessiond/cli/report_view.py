@@ -132,6 +132,9 @@ def status_lines(status: answers.StatusResult) -> Iterator[str]:
         what = count(len(client["sessions"]), "session")
         waiting = f", {count(client['queued'], 'message')} waiting" if client["queued"] else ""
         yield f"client   {_column(client['name'], 20)} {client['transport']}, {what}{waiting}"
+    for pi in status.get("pis", []):
+        where = _column(pi["session"] or "no session", 20)
+        yield f"pi       {where} process {pi['pid']}, {pi['mode']}, {pi['state']}"
     for session in status["sessions"]:
         listeners = count(session["subscribers"], "listener")
         place = clean_line(session["path"] or "in memory")
