@@ -94,6 +94,19 @@ async def test_a_file_that_vanishes_has_no_problems_until_it_comes_back(
     assert codes(await editor.problems()) == [("badLine", 1)]
 
 
+async def test_a_file_that_becomes_a_session_is_shown_from_then_on(
+    editor: LspEditor, path: Path
+) -> None:
+    path.write_bytes(b"{}\n")
+    editor.opens()
+    assert await editor.ask("documentSymbol") == []
+    written(path, *SOUND, b"[\n")
+    assert len(await editor.ask("documentSymbol")) == 1
+    assert codes(await editor.problems()) == [("badLine", 3)]
+    editor.closes()
+    assert await editor.problems() == []
+
+
 async def test_a_problem_says_what_else_has_to_do_with_it(tmp_path: Path) -> None:
     path = written(
         tmp_path / "d.jsonl",

@@ -18,13 +18,15 @@ from pytest_lsp import ClientServerConfig, LanguageClient
 
 from pisessiond.core.errors import SessionError
 from pisessiond.core.session import Session
+from tests.bench.generated import session_file
+from tests.daemon import homes
 from tests.support.corpus import SAMPLES, Sample
 from tests.support.seen import open_file
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-HOME: Final = Path(tempfile.mkdtemp(prefix="pis-"))
+HOME: Final = Path(tempfile.gettempdir()) / f"pis-{os.getpid()}"
 ENVIRONMENT: Final = {
     **os.environ,
     "PYTHONPATH": str(ROOT),
@@ -41,6 +43,8 @@ CAPABILITIES: Final = lsp.ClientCapabilities(
         publish_diagnostics=lsp.PublishDiagnosticsClientCapabilities(related_information=True),
     )
 )
+LARGE: Final = 14_000
+"""Entries of some 20 MB."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -157,16 +161,27 @@ async def points_everywhere(
         assert actions
 
 
-async def test_the_same_through_the_bridge_that_editors_start(tmp_path: Path) -> None:
-    path = Path(shutil.copy(SAMPLES[0].path, tmp_path / "s.jsonl"))
-    command = [sys.executable, "-m", "pisessiond", "attach"]
-    config = ClientServerConfig(
-        server_command=command, server_env={**ENVIRONMENT, "PISESSIOND_TEST_IDLE": "1"}
-    )
-    client = await config.start()
-    assert isinstance(client, LanguageClient)
-    await client.initialize_session(lsp.InitializeParams(capabilities=CAPABILITIES))
-    document = opens(client, path)
-    await diagnostics(client, document.uri)
-    await client.shutdown_session()
-    await asyncio.wait_for(client.stop(), 20)  # type: ignore[no-untyped-call]
+async def test_a_large_file_is_shown_too(editor: LanguageClient, tmp_path: Path) -> None:
+    path = Path(shutil.copy(session_file(LARGE), tmp_path / "large.jsonl"))
+    document = opens(editor, path)
+    symbols = await editor.text_document_document_symbol_async(lsp.DocumentSymbolParams(document))
+    assert 1_000 < sum(1 for _ in every_symbol(symbols)) <= 5_000
+    assert await editor.text_document_folding_range_async(lsp.FoldingRangeParams(document))
+    assert len(await editor.text_document_code_lens_async(lsp.CodeLensParams(document)) or ()) > 99
+    closes(editor, document)
+
+
+async def test_the_same_through_the_bridge_that_editors_start() -> None:
+    with homes.home() as home:
+        path = Path(shutil.copy(SAMPLES[0].path, home.sessions / "s.jsonl"))
+        config = ClientServerConfig(
+            server_command=home.command("attach"),
+            server_env={**home.environment, "PISESSIOND_TEST_IDLE": "1"},
+        )
+        client = await config.start()
+        assert isinstance(client, LanguageClient)
+        await client.initialize_session(lsp.InitializeParams(capabilities=CAPABILITIES))
+        document = opens(client, path)
+        await diagnostics(client, document.uri)
+        await client.shutdown_session()
+        await asyncio.wait_for(client.stop(), 20)  # type: ignore[no-untyped-call]

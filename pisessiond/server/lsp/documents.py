@@ -29,8 +29,8 @@ class Document(OnlyListens):
         self.wants_problems = False
         """Whether they may be others than what was told."""
         self.is_telling = False
-        self.told: Sequence[LocatedProblem] = ()
-        """What the editor was told last."""
+        self.told: Sequence[LocatedProblem] | None = None
+        """What the editor was told last; None before that."""
         self._documents = documents
 
     def session_changed(self, change: SessionChange) -> None:
@@ -72,24 +72,26 @@ class Documents:
         self.problems_changed = problems_changed
         self.views_changed = views_changed
         self._state = state
+        self._opened: set[str] = set()
+        """What the editor has open, session or not."""
         self._open: dict[str, Document] = {}
 
     def get(self, uri: str) -> Document | None:
         """An open session file."""
         return self._open.get(uri)
 
-    async def open(self, uri: str) -> Document | None:
-        """Take in a file the editor opened; None for one that is no session."""
-        session = await self.session(uri)
-        self.close(uri)
-        if session is None:
-            return None
-        document = self._open[uri] = Document(uri, session, self)
-        session.subscribe(document)
-        return document
+    async def open(self, uri: str) -> None:
+        """Take in a file the editor opened; one that is no session may become one."""
+        self._close(uri)
+        self._opened.add(uri)
+        await self.session(uri)
 
     def close(self, uri: str) -> Document | None:
-        """Forget a file; what was open, if it was."""
+        """Forget a file; what was open, if it was a session's."""
+        self._opened.discard(uri)
+        return self._close(uri)
+
+    def _close(self, uri: str) -> Document | None:
         document = self._open.pop(uri, None)
         if document is not None:
             document.session.unsubscribe(document)
@@ -97,7 +99,7 @@ class Documents:
 
     def close_all(self) -> None:
         """Forget all files."""
-        for uri in list(self._open):
+        for uri in list(self._opened):
             self.close(uri)
 
     async def session(self, uri: str) -> OpenSession | None:
@@ -110,10 +112,11 @@ class Documents:
         except (SessionError, ServiceError):
             return None
         document = self._open.get(uri)
-        if document is not None and document.session is not session:
-            # The file came back, after it was deleted or moved away.
-            document.session.unsubscribe(document)
-            document.session = session
+        is_ours = document is not None and document.session is session
+        if uri in self._opened and not is_ours:
+            # It was just opened, has become a session, or came back after it was deleted.
+            self._close(uri)
+            document = self._open[uri] = Document(uri, session, self)
             session.subscribe(document)
             self.problems_changed(document)
         return session

@@ -127,29 +127,28 @@ class LspHalf:
 
     async def _open_or_close(self, method: str, uri: str) -> None:
         if method == DID_OPEN:
-            server = await self._loaded_server()
-            document = await self._documents.open(uri)
-            if document is not None:
-                document.told = await document.problems()
-                server.publish(uri, document.told)
+            await self._loaded_server()
+            await self._documents.open(uri)
         elif self._documents.close(uri) is not None and self._server is not None:
             self._server.publish(uri, ())
 
     def _tell_problems_soon(self, document: Document) -> None:
         document.wants_problems = True
-        if self._tasks is not None and self._server is not None and not document.is_telling:
+        if self._tasks is not None and not document.is_telling:
             document.is_telling = True
             self._tasks.start_soon(self._tell_problems, document)
 
     async def _tell_problems(self, document: Document) -> None:
+        """Pushes a file's problems, and again as long as they change meanwhile."""
         try:
-            while document.wants_problems and self._server is not None:
+            server = await self._loaded_server()
+            while document.wants_problems:
                 document.wants_problems = False
-                found = await document.problems()
-                is_news = list(found) != list(document.told)
-                if is_news and self._documents.get(document.uri) is document:
+                found = list(await document.problems())
+                is_open = self._documents.get(document.uri) is document
+                if is_open and found != document.told:
                     document.told = found
-                    self._server.publish(document.uri, found)
+                    server.publish(document.uri, found)
         except Exception as error:  # noqa: BLE001
             log_fault(log, "problems of a document could not be told", error)
         finally:
