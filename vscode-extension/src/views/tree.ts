@@ -60,6 +60,8 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
   private forgetting: NodeJS.Timeout | undefined;
   private going: NodeJS.Timeout | undefined;
   private isDue = false;
+  /** The session whose rows were begun with at the leaf. */
+  private arrivedIn: string | undefined;
 
   constructor(private readonly current: CurrentSession) {
     this.view = vscode.window.createTreeView('pisessiond.tree', {
@@ -112,6 +114,15 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
       return [];
     }
     this.unread.delete(key);
+    if (key === MAIN && model.handle !== this.arrivedIn) {
+      this.arrivedIn = model.handle;
+      setTimeout(() => {
+        if (this.view.visible) {
+          // Whoever looks does not hear that there was no more to look at.
+          this.arrive().catch(() => undefined);
+        }
+      });
+    }
     this.shown.set(key, this.paint(key, model));
     const nodes: TreeNode[] = level.rows.map((row) => this.nodeOf(row));
     if (level.earlier > 0) {
@@ -183,6 +194,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
 
   /** Goes to where one is in a session just opened, unless the user has been quicker elsewhere. */
   async arrive(): Promise<void> {
+    this.arrivedIn = this.model?.handle;
     const found = await this.model?.find('here');
     const isElsewhere = this.view.selection.some(
       (node) => isRowNode(node) && node.id !== 'here' && this.nodes.get(node.id) === node,
