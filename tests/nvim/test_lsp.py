@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import sys
+import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from tests.daemon.homes import Home
+from pisessiond.core.errors import SessionError
+from tests.bench.generated import session_file
+from tests.daemon.homes import SLACK, Home
 from tests.nvim.conftest import Opens, Others
 from tests.nvim.conversations import Talk, login_fix, today
 from tests.nvim.editor import ROOT, Editor
+from tests.support.corpus import SAMPLES
+from tests.support.seen import open_file
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]
 
@@ -95,6 +103,10 @@ class Buffer:
     def problems(self) -> list[tuple[int, str]]:
         found = self.editor.lua("return vim.diagnostic.get(0)")
         return sorted((one["lnum"] + 1, one["code"]) for one in found)
+
+    def is_told(self, problems: list[tuple[int, str]]) -> bool:
+        """Whether these problems are shown, and no others."""
+        return self.problems() == problems
 
     def acts(self, title: str) -> None:
         self.editor.lua(ACT, title)
@@ -307,3 +319,55 @@ def test_what_the_documents_tell_to_write_is_enough(
     editor.until(is_shown, "lenses and hints")
     fold = "return vim.fn.foldlevel(...)"
     editor.until(lambda: editor.lua(fold, line + 1) > 0, "folds")
+
+
+def test_every_file_of_the_corpus_shows_its_problems(opens: OpensFiles, cwd: Path) -> None:
+    made = Talk(cwd, today(), "first")
+    made.user("hello")
+    buffer = opens(made.write(cwd)).ready()
+    shown = 0
+    for number, sample in enumerate(SAMPLES):
+        path = Path(shutil.copy(sample.path, cwd / f"{number}.jsonl"))
+        buffer.editor.command(f"edit! {path}")
+        other = Buffer(buffer.editor, path)
+        try:
+            session = open_file(path)
+        except SessionError:
+            continue
+        if not is_taken(path):
+            assert other.clients == 0
+            continue
+        other.ready()
+        wanted = sorted((one.line or 1, one.kind) for one in session.problems)
+        problems = partial(other.is_told, wanted)
+        buffer.editor.until(problems, f"the problems of {sample}")
+        symbols = other.ask("textDocument/documentSymbol")
+        assert len(symbols) <= session.index.count
+        other.at(1).editor.lua("vim.lsp.buf.hover({ silent = true })")
+        shown += 1
+    assert shown > 60
+
+
+def is_taken(path: Path) -> bool:
+    """Whether a file's first line says that it is a session, as the client looks for it."""
+    first = path.read_bytes().split(b"\n", 1)[0]
+    return re.search(rb'"type"\s*:\s*"session"', first) is not None
+
+
+def test_a_file_of_20_mb_has_its_outline_about_as_soon_as_it_is_open(
+    opens: OpensFiles, cwd: Path
+) -> None:
+    path = Path(shutil.copy(session_file(14_000), cwd / "large.jsonl"))
+    began = time.perf_counter()
+    buffer = opens(path).ready()
+    buffer.ask("textDocument/hover")
+    opened = time.perf_counter() - began
+    began = time.perf_counter()
+    symbols = buffer.ask("textDocument/documentSymbol")
+    outline = time.perf_counter() - began
+    print(f"\n20 MB in Neovim: opened {opened:.2f} s, outline {outline:.2f} s")
+    assert len(symbols) > 20
+    assert outline < 2 * SLACK
+    buffer.editor.lua("vim.lsp.inlay_hint.enable(true, { bufnr = 0 })")
+    buffer.at(14_001)
+    buffer.editor.until(lambda: any("●" in text for text in buffer.beside(14_001)), "the leaf")
