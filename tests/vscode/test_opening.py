@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Final
 
@@ -91,6 +92,28 @@ def test_commands_are_offered_where_they_apply(desk: Window) -> None:
     assert "Put Back into the Context" not in answer
     # What only says where one is can be shown and compared, but is no entry to act on.
     assert desk.row_menu("126 entries") != answer
+
+
+def test_settings_count_at_once(desk: Window, home: homes.Home) -> None:
+    path = home.folder / "desk" / ".vscode" / "settings.json"
+    path.parent.mkdir()
+    own = {"pisessiond.thresholds": [10, 20], "explorer.decorations.badges": False}
+    path.write_text(json.dumps(own), "utf-8")
+    desk.until(lambda: desk.status().endswith("42% compact?"), "the user's own thresholds")
+    row = desk.sees("Done: 4 files changed.* 42%")
+    assert row.badge == ""
+    path.write_text("{}", "utf-8")
+    desk.until(lambda: desk.status() == "pi ▰▰▱▱▱ 42%", "those of all clients")
+    assert desk.sees("Done: 4 files changed.* 42$").badge == "42"
+
+
+def test_folds_outlive_a_reload_of_the_window(desk: Window) -> None:
+    desk.fold("^Alternative: Try freezing")
+    desk.sees("^You: Try freezing")
+    desk.reload()
+    desk.opens()
+    desk.sees("^You: Try freezing")
+    assert desk.sees("^Alternative: Try freezing").expanded is True
 
 
 def test_without_a_program_the_views_say_what_to_do_and_nothing_pops_up(start: Opens) -> None:

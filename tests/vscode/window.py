@@ -124,6 +124,16 @@ class Window:
         self.page.goto(self.address, wait_until="domcontentloaded")
         self.page.locator(".monaco-workbench .part.activitybar").wait_for(timeout=60_000)
 
+    def reload(self) -> None:
+        """Reloads the window as its user does, so that it keeps what it has to."""
+        self.page.keyboard.press("F1")
+        self.input().wait_for()
+        self.input().fill(">Developer: Reload Window")
+        found = self.page.locator(".quick-input-list .monaco-list-row")
+        with self.page.expect_navigation(wait_until="domcontentloaded"):
+            found.filter(has_text="Reload Window").first.click()
+        self.page.locator(".monaco-workbench .part.activitybar").wait_for(timeout=60_000)
+
     # Waiting
 
     def until(self, probe: Callable[[], T], what: str = "", seconds: float = PATIENCE) -> T:
