@@ -322,6 +322,10 @@ class BlockingSession(BlockingSessionQuestions):
         """Stops what the running pi that has the session open is at."""
         return self._call(answers.Done, "session/abort", pi=pi, request_id=request_id)
 
+    def reread(self, *, pi: int | Unset = UNSET, request_id: str | Unset = UNSET) -> answers.Done:
+        """Has the running pi read what others wrote to the session (`unseen` of `pis`)."""
+        return self._call(answers.Done, "session/reread", pi=pi, request_id=request_id)
+
     def sync(self) -> None:
         """Waits until all that was written before, by pi too, has been sent to this client."""
         self._call(dict, "session/sync")

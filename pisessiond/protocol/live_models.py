@@ -63,6 +63,13 @@ class PromptResult(WireModel):
     """It waits for the end of the run, or its next step."""
 
 
+class RereadParams(SessionMutationParams):
+    """A pi is to read what others have written to its session's file; only when it is idle."""
+
+    pi: StrictInt | None = None
+    """Pid of the one that is meant, where several have it open."""
+
+
 class AbortParams(SessionMutationParams):
     """Stops what a pi runs in this session."""
 

@@ -343,6 +343,14 @@ ABORT: Final = Method(
     "Stops what the running pi that has the session open is at.",
     ("SessionNotFound", "Busy", "ReadOnly", *_PI),
 )
+REREAD: Final = Method(
+    "session/reread",
+    "mutation",
+    live.RereadParams,
+    values.Done,
+    "Has the running pi that has the session open read what others wrote to it (`unseen`).",
+    ("SessionNotFound", "Busy", "ReadOnly", *_PI),
+)
 
 METHODS: Final[dict[str, Method[Any, Any]]] = {
     method.name: method
@@ -385,6 +393,7 @@ METHODS: Final[dict[str, Method[Any, Any]]] = {
         EDIT_CONTEXT,
         PROMPT,
         ABORT,
+        REREAD,
         *PI_METHODS,
     )
 }

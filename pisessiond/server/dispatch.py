@@ -109,6 +109,7 @@ _ROWS: Final = (
     _bind(methods.EDIT_CONTEXT, acts.edit_context),
     _bind(methods.PROMPT, live.prompt),
     _bind(methods.ABORT, live.abort),
+    _bind(methods.REREAD, live.reread),
     _bind(pi_methods.ATTACH, pi.attach),
     _bind(pi_methods.DETACHED, pi.detached),
     _bind(pi_methods.DID_CHANGE, pi.did_change),

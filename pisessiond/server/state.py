@@ -78,17 +78,22 @@ class DaemonState:
         return any(snapshot.entry_count for snapshot in known)
 
     def others_at_work(self, connection: Connection) -> str | None:
-        """What keeps the daemon from being ended for the sake of one client; None: nothing."""
-        for other in self.connections:
+        """What keeps the daemon from being ended for the sake of one client; None: nothing.
+
+        Bridges of running pi do not: they come to the next daemon by themselves.
+        """
+        clients = [one for one in self.connections if one.pi is None]
+        for other in clients:
             if other is not connection and other.phase != "new":
                 return other.client.name
-        if self.arriving or len(self.connections) > 1:
+        if self.arriving or len(clients) > 1:
             return "a client that is just connecting"
         return "a session that is not on disk yet" if self.holds_unsaved() else None
 
     def quiet_seconds(self) -> float:
-        """For how long there has been no client and no work."""
-        if self.connections or self.arriving or self.holds_unsaved():
+        """For how long there has been no client (bridges of running pi aside) and no work."""
+        has_clients = any(one.pi is None for one in self.connections)
+        if has_clients or self.arriving or self.holds_unsaved():
             self._quiet_since = time.monotonic()
         return time.monotonic() - self._quiet_since
 

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Final
 
-from pisessiond.core.graph.gathering import Zoom, gather, node_of
+from pisessiond.core.graph.gathering import Zoom, gather
 from pisessiond.core.graph.layout import Layout, lay_out
 from pisessiond.core.graph.lines import GraphLine, graph_lines
 from pisessiond.core.index import NONE
@@ -146,5 +146,5 @@ def _find(at: Standing, wish: GraphWish, layout: Layout) -> int | None:
         return None
     if wish.around == HERE:
         return layout.here
-    node = node_of(at.tree, layout.branches, at.tree.session.row_of(wish.around))
-    return layout.here if node is None else layout.line_of(node)
+    line = layout.line_of(at.tree, at.tree.session.row_of(wish.around))
+    return layout.here if line == NONE else line

@@ -48,6 +48,7 @@ TYPED: dict[str, Callable[..., Any]] = {
     "session/editContext": Session.edit_context,
     "session/prompt": Session.prompt,
     "session/abort": Session.abort,
+    "session/reread": Session.reread,
 }
 ELSEWHERE = {
     "initialize", "initialized", "shutdown", "exit", "$/cancelRequest",  # the connection's own

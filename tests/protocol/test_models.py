@@ -41,6 +41,7 @@ MINIMAL: dict[str, dict[str, Any]] = {
     "session/editContext": {"session": "s", "target": "a", "replacement": "restore"},
     "session/prompt": {"session": "s", "text": "Go on."},
     "session/abort": {"session": "s"},
+    "session/reread": {"session": "s"},
 }
 
 

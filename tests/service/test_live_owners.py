@@ -152,6 +152,38 @@ async def test_a_living_pi_has_time_to_come_back(house: House, pis: Terminals) -
     assert [entry["id"] for entry in in_file(session)] == ids(session)
 
 
+async def test_a_pi_that_reloads_is_not_forestalled(house: House, pis: Terminals) -> None:
+    session = await house.opened(*FILE)
+    one = await pis.start(ScriptedPi(Path(session.path or "")))
+    await one.detach("reload")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: session.append([user("mine")], origin=MINE))
+        await until(lambda: session._acts)
+        assert len(in_file(session)) == 4
+        await one.attach("reload")
+
+    assert [method for method, _ in one.pi.asked] == ["pi/append"]
+    assert [entry["id"] for entry in in_file(session)] == ids(session)
+
+
+async def test_a_pi_that_opens_another_session_leaves_this_one(
+    house: House, pis: Terminals
+) -> None:
+    session = await house.opened(*FILE)
+    one = await pis.start(ScriptedPi(Path(session.path or "")))
+    one.pi.file = house.folder / "other.jsonl"
+    one.pi.file.write_bytes(Path(session.path or "").read_bytes())
+    one.pi.read_file()
+
+    await one.detach("resume", str(one.pi.file))
+    await one.attach("resume")
+    await session.append([user("ours")], origin=MINE)
+
+    assert session.live.views == ()
+    assert one.held.path == str(one.pi.file)
+    assert one.pi.asked == []
+
+
 async def test_a_living_pi_that_stays_away_is_let_go(
     house: House, pis: Terminals, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,8 +69,8 @@ class Attachment:
             state = PiState(idle=params["idle"], operation=params["operation"])
             self._tasks.start_soon(live.state, self.running, params["gen"], state)
 
-    async def detach(self) -> None:
-        await self.house.sessions.live.detached(self.running, self.pi.gen)
+    async def detach(self, reason: str = "quit", target: str | None = None) -> None:
+        await self.house.sessions.live.detached(self.running, self.pi.gen, reason, target)
 
     def cut(self) -> None:
         """The connection ends without a word."""

@@ -250,6 +250,8 @@ class ScriptedPi:
                 leaf = self.leaf
                 self.read_file()
                 self.leaf = leaf
+            case "pi/switch":
+                return {"file": params["file"]}
             case "pi/snapshot":
                 return {"entries": list(self.entries), "session": self.session()}
             case _:

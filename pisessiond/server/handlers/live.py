@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pisessiond.protocol.live_models import AbortParams, PromptParams, PromptResult
+from pisessiond.protocol.live_models import AbortParams, PromptParams, PromptResult, RereadParams
 from pisessiond.protocol.values import Done
 from pisessiond.service.live import prompting
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pisessiond.service.types import Origin
 
 
-def _origin(connection: Connection, params: PromptParams | AbortParams) -> Origin:
+def _origin(connection: Connection, params: PromptParams | AbortParams | RereadParams) -> Origin:
     return replace(connection.client.origin(params.request_id), through=params.pi)
 
 
@@ -30,6 +30,14 @@ async def prompt(connection: Connection, params: PromptParams) -> PromptResult:
     if done.entry is not None:
         result.entry = done.entry
     return result
+
+
+async def reread(connection: Connection, params: RereadParams) -> Done:
+    """Has the pi that has a session open read what others wrote to it."""
+    done = await prompting.reread(
+        connection.session(params.session), origin=_origin(connection, params)
+    )
+    return Done(rev=done.rev, leaf=done.leaf)
 
 
 async def abort(connection: Connection, params: AbortParams) -> Done:

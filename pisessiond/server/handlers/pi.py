@@ -33,7 +33,8 @@ async def attach(connection: Connection, params: PiAttachParams) -> PiAttachResu
 
 async def detached(connection: Connection, params: PiDetachedParams) -> None:
     """This pi has left its session."""
-    await connection.state.sessions.live.detached(connection.running_pi, params.gen)
+    live = connection.state.sessions.live
+    await live.detached(connection.running_pi, params.gen, params.reason, params.target)
 
 
 async def did_change(connection: Connection, params: PiDidChangeParams) -> None:

@@ -24,6 +24,10 @@ STALL_SECONDS: Final = 2.0
 10,000 entries takes 0.7 s."""
 
 
+_QUIET_SECONDS: Final = 10.0
+"""How long the daemon waits for an answer that no client waits for."""
+
+
 class Silent(Exception):
     """pi was asked, and no answer came: it is stopped, drowned in work, or gone."""
 
@@ -146,8 +150,10 @@ class RunningPi:
         self.is_stalled = False
         self.has_run = False
         """Whether a turn ran since it opened the session."""
-        self.replaced = anyio.Event()
-        """Set when a later connection of the process has taken over."""
+        self.attaches = 0
+        """How often it has said what it has open."""
+        self.returned = anyio.Event()
+        """Set when it, or a later connection of its process, has a session open again."""
         self._moved = anyio.Event()
         self._heard = 0
         """Counts its words."""
@@ -192,6 +198,11 @@ class RunningPi:
             nested=process.nested,
         )
 
+    def returns(self) -> None:
+        """It has a session open again, over this connection or a later one."""
+        self.returned.set()
+        self.returned = anyio.Event()
+
     def attached(self, gen: int) -> None:
         """Its words on that session mean something from now on."""
         self.gen = gen
@@ -234,17 +245,26 @@ class RunningPi:
         self.heard()
         return answer
 
+    async def reread(self) -> None:
+        """Have it read its file anew, if it will; it says then what it has."""
+        await self._ask_quietly("pi/reread")
+
     async def snapshot(self) -> list[dict[str, Any]] | None:
         """All its entries, whole; None when it does not say."""
-        params = {"request_id": f"snapshot-{self.gen}-{self.seq}", "client": "pisessiond"}
-        if not self.bridge.offers("pi/snapshot"):
-            return None
-        try:
-            answer = await self.ask("pi/snapshot", {**params, "client_id": "pisessiond"}, 10.0)
-        except Silent:
-            return None
+        answer = await self._ask_quietly("pi/snapshot")
         entries: list[dict[str, Any]] | None = answer.get("entries")
         return entries
+
+    async def _ask_quietly(self, method: str) -> dict[str, Any]:
+        """What it answers to the daemon itself; empty where it does not."""
+        if not self.bridge.offers(method):
+            return {}
+        name = "pisessiond"
+        params = {"request_id": f"{method}-{self.gen}-{self.seq}", "client": name}
+        try:
+            return await self.ask(method, {**params, "client_id": name}, _QUIET_SECONDS)
+        except Silent:
+            return {}
 
     async def _wait_for_stall(self) -> None:
         while True:

@@ -1,4 +1,4 @@
-"""Giving a running pi a prompt, and stopping what it is at."""
+"""Giving a running pi a prompt, stopping what it is at, having it read its file anew."""
 
 from __future__ import annotations
 
@@ -58,10 +58,25 @@ async def abort(held: OpenSession, *, origin: Origin) -> Done:
     return Done(held.rev, held.leaf)
 
 
+async def reread(held: OpenSession, *, origin: Origin) -> Done:
+    """Have the pi that has a session open read what others wrote to its file; its place stays.
+
+    Raises:
+        As `prompt`.
+    """
+    await _ask(held, "pi/reread", {}, origin, needs_idle=True)
+    return Done(held.rev, held.leaf)
+
+
 async def _ask(
-    held: OpenSession, method: str, params: dict[str, Any], origin: Origin
+    held: OpenSession,
+    method: str,
+    params: dict[str, Any],
+    origin: Origin,
+    *,
+    needs_idle: bool = False,
 ) -> dict[str, Any]:
-    pi = await _pi(held, origin)
+    pi = await _pi(held, origin, needs_idle=needs_idle)
     if not pi.bridge.offers(method):
         raise Unsupported(f"pi {pi.pid} takes no such word from outside.", "a newer pi or bridge")
     name = origin.request_id or uuid.uuid4().hex
@@ -81,9 +96,9 @@ async def _ask(
     return answer
 
 
-async def _pi(held: OpenSession, origin: Origin) -> RunningPi:
+async def _pi(held: OpenSession, origin: Origin, *, needs_idle: bool) -> RunningPi:
     await held.live.settled()
-    pi = held.live.decide(origin, needs_idle=False)
+    pi = held.live.decide(origin, needs_idle=needs_idle)
     if pi is None:
         raise Unsupported("No running pi has this session open.", "a pi that has it open")
     return pi

@@ -96,6 +96,7 @@ class LivePis:
             ServiceError, SessionFileError: its file is no session, or cannot be read.
         """
         async with pi.order:
+            pi.attaches += 1
             held = await self._held_for(given)
             before = [one for one in held.live.pis if one.is_same_process(pi.process)]
             held.live.unsettle()
@@ -103,18 +104,21 @@ class LivePis:
                 if pi.held is not None and pi.held is not held:
                     await self._let_go(pi)
                 pi.held = held
+                pi.returns()
                 pi.session, pi.state, pi.seq = given.session, given.state, 0
                 pi.leaf, pi.count = given.session.leaf, given.session.count
                 pi.has_run = not given.state.idle
                 held.live.arrive(pi)
                 for old in before:
                     if old is not pi:
-                        self._replace(old, pi)
+                        self._replace(old)
                 async with held.changing:
                     position = await self._take_over(held, pi, given, is_known=bool(before))
             finally:
                 held.live.settle()
             pi.attached(given.gen)
+            if pi.unseen and given.reason in ("startup", "resume"):
+                self._tasks.start_soon(self._let_read, pi)
             return Attached(held.handle, held.live.owner is pi, pi.unseen, position)
 
     async def _held_for(self, given: Attach) -> OpenSession:
@@ -126,6 +130,15 @@ class LivePis:
                 await self.mirrors.become_file(mirror, session.file)
             return await self._open(session.file)
         return await self.mirrors.mirror(session, given.entries or ())
+
+    async def _let_read(self, pi: RunningPi) -> None:
+        """A pi has missed what was written while it started: it reads its file anew.
+
+        Only before its user has done anything with it, so that nobody wonders.
+        """
+        is_fresh = pi.state.idle and not pi.has_run and pi.process.drives
+        if is_fresh and pi.held is not None and pi.held.live.owner is pi:
+            await pi.reread()
 
     async def _open(self, file: str) -> OpenSession:
         """The session of a file.
@@ -155,19 +168,31 @@ class LivePis:
         follow_leaf(held, pi.origin)
         return position
 
-    def _replace(self, old: RunningPi, new: RunningPi) -> None:
+    def _replace(self, old: RunningPi) -> None:
         """A later connection of the same process has taken over."""
         if old.held is not None:
             held, old.held = old.held, None
             held.live.leave(old)
-        old.replaced.set()
-        del new
+        old.returns()
 
-    async def detached(self, pi: RunningPi, gen: int) -> None:
-        """A pi has left its session, and says so."""
+    async def detached(self, pi: RunningPi, gen: int, reason: str, target: str | None) -> None:
+        """A pi has left its session, and says so.
+
+        One that opens the same session again, as for a reload, has read its file before it says
+        so: until then nothing is written.
+        """
         async with pi.order:
-            if pi.held is not None and pi.gen == gen:
+            held = pi.held
+            if held is None or pi.gen != gen:
+                return
+            if reason == "reload" or await self._is_file_of(held, target):
+                held.live.unsettle()
+                self._tasks.start_soon(self._part, pi, held)
+            else:
                 await self._let_go(pi)
+
+    async def _is_file_of(self, held: OpenSession, file: str | None) -> bool:
+        return file is not None and await in_worker(lambda: os.path.realpath(file)) == held.path
 
     async def _let_go(self, pi: RunningPi) -> None:
         """A pi has its session open no more: read what it wrote last; then it may be ours."""
@@ -202,14 +227,16 @@ class LivePis:
             self._tasks.start_soon(self._part, pi, pi.held)
 
     async def _part(self, pi: RunningPi, held: OpenSession) -> None:
-        """Wait for its next connection as long as its process lives; then let go of it."""
+        """Wait until it is back, as long as its process lives; then let go of it."""
+        attaches, process = pi.attaches, pi.process
+        is_running = self._surroundings.is_running
         try:
-            process = pi.process
-            is_running = self._surroundings.is_running
-            if await in_worker(lambda: is_running(process.pid, process.started)):
+            lives = not pi.bridge.is_gone
+            lives = lives or await in_worker(lambda: is_running(process.pid, process.started))
+            if lives and attaches == pi.attaches:
                 with anyio.move_on_after(PARTING_SECONDS):
-                    await pi.replaced.wait()
-            if pi.held is held:
+                    await pi.returned.wait()
+            if pi.held is held and attaches == pi.attaches:
                 await self._let_go(pi)
         finally:
             held.live.settle()

@@ -1723,6 +1723,16 @@ export interface AbortParams {
   pi?: number | null;
 }
 
+/** A pi is to read what others have written to its session's file; only when it is idle. */
+export interface RereadParams {
+  /** Repeating it from the same `client.id` within ten minutes repeats the answer, not the act. */
+  requestId?: string | null;
+  /** Handle of an open session. */
+  session: string;
+  /** Pid of the one that is meant, where several have it open. */
+  pi?: number | null;
+}
+
 /** The session a pi has open. */
 export interface PiSession {
   /** The session id. */
@@ -2375,6 +2385,7 @@ export interface Requests {
   "session/editContext": { params: EditContextParams; result: Done };
   "session/prompt": { params: PromptParams; result: PromptResult };
   "session/abort": { params: AbortParams; result: Done };
+  "session/reread": { params: RereadParams; result: Done };
   "pi/attach": { params: PiAttachParams; result: PiAttachResult };
   "pi/willNavigate": { params: PiWillNavigateParams; result: PiWord };
   "pi/willCompact": { params: PiWillCompactParams; result: PiWord };
