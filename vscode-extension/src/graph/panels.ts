@@ -42,7 +42,8 @@ export class Graphs implements vscode.WebviewPanelSerializer, vscode.Disposable 
 
   private add(panel: vscode.WebviewPanel, which: Pick<Kept, 'session' | 'path'>): GraphPanel {
     const graph = new GraphPanel(panel, which, this.around);
-    panel.iconPath = vscode.Uri.joinPath(this.around.folder, 'media', 'pi.svg');
+    const icon = (name: string) => vscode.Uri.joinPath(this.around.folder, 'media', name);
+    panel.iconPath = { light: icon('graph-light.svg'), dark: icon('graph-dark.svg') };
     this.open.set(which.session, graph);
     panel.onDidDispose(() => {
       this.open.delete(which.session);

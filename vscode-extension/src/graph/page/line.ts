@@ -70,7 +70,10 @@ export class LineElement {
     } else {
       element.removeAttribute('aria-expanded');
     }
-    element.replaceChildren(...columns(line, text, drawLanes(line, above, lanes, scale)));
+    const shown = columns(line, text, drawLanes(line, above, lanes, scale));
+    // The sentence says all of it.
+    shown.forEach((column) => column.setAttribute('aria-hidden', 'true'));
+    element.replaceChildren(...shown);
   }
 }
 
@@ -106,7 +109,6 @@ function drawLanes(
   const svg = draw('svg', 'lanes', {
     width: lanesWidth(lanes, scale),
     height: LINE,
-    'aria-hidden': 'true',
   });
   svg.append(...partsOf(line, above, scale).flatMap(drawPart));
   return svg as SVGSVGElement;
@@ -150,7 +152,7 @@ function drawMark({ mark, lane, x, width }: Part & { shape: 'mark' }): Element[]
     case 'turn':
       return [disc('disc', 4)];
     case 'dot':
-      return [disc('disc', 2)];
+      return [disc('dot', 2.5)];
   }
 }
 

@@ -14,7 +14,7 @@ import { Announcer } from '../shape/announcing';
 import { pressed, zoomed } from '../shape/keys';
 import { Lines } from '../shape/lines';
 import { changeSentence, textOf, zoomSentence } from '../shape/texts';
-import { LINE, missing, PAGE, scrollToMiddle, SPARE, type Range } from '../shape/viewport';
+import { heldStill, missing, PAGE, scrollToMiddle, SPARE, type Range } from '../shape/viewport';
 import { Bar } from './bar';
 import { make } from './line';
 import { List } from './list';
@@ -198,11 +198,11 @@ export class GraphPage {
     const held = this.heldNumber();
     const line = this.lines.at(held);
     const total = this.lines.total;
-    const place = held * LINE - this.list.view.scrollTop;
     const chosen = this.lines.at(this.active);
     this.askAround(line ? holdOf(line) : 'here', (result) => {
       const number = (line && this.lines.numberOf(line.id)) ?? result.found ?? result.here;
-      this.list.scrollTo(number * LINE - place);
+      // From where it is by now: somebody may be scrolling.
+      this.list.scrollTo(heldStill(this.list.view.scrollTop, held, number));
       this.findActive(chosen, number - held);
       this.draw();
       if (result.total !== total) {

@@ -39,7 +39,8 @@ function paint(): void {
   const background = read('editor-background') ?? (isLight ? WHITE : BLACK);
   const foreground = read('editor-foreground', background) ?? (isLight ? BLACK : WHITE);
   CHARTS.forEach((name, lane) => {
-    const colour = read(`charts-${name}`, background) ?? foreground;
+    // Some are meant to be seen through; a lane's edge is not.
+    const colour = read(`charts-${name}`) ?? foreground;
     style.setProperty(`--lane-${lane}`, toCss(standingOut(colour, background, foreground)));
   });
 }

@@ -184,7 +184,11 @@ function waist(lane: number, x: number, above: number, below: number): Part {
 /** From the middle of the line to where each lane that begins here goes down. */
 function waysOut(line: GraphLine, scale: Scale): Part[] {
   const from = centre(line.lane, scale);
-  return line.leaving.map(({ lane }) => ({
+  // The nearest last, so that it is not hidden by those that go on beside it.
+  const leaving = [...line.leaving].sort(
+    (a, b) => Math.abs(b.lane - line.lane) - Math.abs(a.lane - line.lane),
+  );
+  return leaving.map(({ lane }) => ({
     shape: 'thread',
     lane,
     path: turn(from, MIDDLE, centre(lane, scale), LINE),
