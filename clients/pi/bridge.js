@@ -5,6 +5,7 @@
 
 import { VERSION } from '@earendil-works/pi-coding-agent';
 import { Drive } from './drive.js';
+import { begin } from './guard.js';
 import { decideStanding } from './modes.js';
 import { describeSession, plain, processStart } from './session.js';
 import { shared } from './shared.js';
@@ -83,10 +84,9 @@ export class Bridge {
     }
     this.watch.start();
     this.link.party = this;
+    this.link.restart();
     if (this.link.isUp) {
-      void this.attach(this.reason);
-    } else {
-      this.link.start();
+      this.#attachSoon(this.reason);
     }
   }
 
@@ -151,7 +151,7 @@ export class Bridge {
 
   /** @param {boolean} isAgain */
   connected(isAgain) {
-    void this.attach(isAgain || this.#isAttached ? 'reconnect' : this.reason);
+    this.#attachSoon(isAgain || this.#isAttached ? 'reconnect' : this.reason);
   }
 
   lost() {
@@ -161,7 +161,12 @@ export class Bridge {
   }
 
   /** @param {import('./types.js').Reason} reason */
-  async attach(reason) {
+  #attachSoon(reason) {
+    begin('bridge.attach', () => this.#attach(reason));
+  }
+
+  /** @param {import('./types.js').Reason} reason */
+  async #attach(reason) {
     const state = this.watch.rebase();
     const session = describeSession(this.manager);
     this.#isAttached = true;

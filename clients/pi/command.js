@@ -45,7 +45,20 @@ export async function runCommand(args, ctx, bridge, restart) {
   }
 
   function status() {
-    return describe(/** @type {Bridge | undefined} */ (shared().link?.party) ?? bridge);
+    return describe(shared().live ?? bridge);
+  }
+}
+
+/**
+ * All that the command does once the bridge is out.
+ *
+ * @param {import('./types.js').ExtensionContext} ctx
+ */
+export function tellDead(ctx) {
+  try {
+    say(ctx, describeFaults().join(''));
+  } catch {
+    // Then it stays unsaid.
   }
 }
 
@@ -79,9 +92,11 @@ function describeAllowed() {
 }
 
 function describeFaults() {
-  const { lastFault, isDead } = shared();
-  const what = isDead ? 'it has taken itself out' : 'a fault was caught';
-  return lastFault ? [`${what}: ${lastFault}`] : [];
+  const { caught, lastFault, isDead } = shared();
+  const what = isDead
+    ? 'pisessiond: after several faults the bridge has taken itself out until pi is restarted'
+    : 'faults were caught';
+  return lastFault ? [`${what}: ${caught.join(', ')} (${lastFault})`] : [];
 }
 
 /**

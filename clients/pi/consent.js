@@ -6,7 +6,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findPlace } from './address.js';
-import { guard } from './guard.js';
+import { begin } from './guard.js';
 import { Refusal } from './refusal.js';
 import { shared } from './shared.js';
 import { oneLine } from './showing.js';
@@ -46,7 +46,7 @@ export function confirmed(drive, params) {
   }
   if (!asked.has(clientId)) {
     asked.add(clientId);
-    void ask(bridge, client, clientId);
+    begin('consent.ask', () => ask(bridge, client, clientId));
   }
   throw new Refusal(
     'Unsupported',
@@ -57,32 +57,29 @@ export function confirmed(drive, params) {
   );
 }
 
-const ask = guard(
-  'consent.ask',
-  /**
-   * @param {import('./bridge.js').Bridge} bridge
-   * @param {string} client
-   * @param {string} clientId
-   */
-  async (bridge, client, clientId) => {
-    const name = oneLine(client);
-    try {
-      const yes = await bridge.ctx.ui.confirm(
-        `May ${name} send prompts to this pi?`,
-        `${name} is connected through pisessiond. A prompt runs as if you had typed it. Your yes is ` +
-          'kept; /pisessiond forget takes it back.',
-        { timeout: ANSWERED_WITHIN },
-      );
-      if (yes) {
-        writeAllowed({ ...readAllowed(), [clientId]: { name, since: new Date().toISOString() } });
-      } else {
-        shared().declined.add(clientId);
-      }
-    } finally {
-      asked.delete(clientId);
+/**
+ * @param {import('./bridge.js').Bridge} bridge
+ * @param {string} client
+ * @param {string} clientId
+ */
+async function ask(bridge, client, clientId) {
+  const name = oneLine(client);
+  try {
+    const yes = await bridge.ctx.ui.confirm(
+      `May ${name} send prompts to this pi?`,
+      `${name} is connected through pisessiond. A prompt runs as if you had typed it. Your yes is ` +
+        'kept; /pisessiond forget takes it back.',
+      { timeout: ANSWERED_WITHIN },
+    );
+    if (yes) {
+      writeAllowed({ ...readAllowed(), [clientId]: { name, since: new Date().toISOString() } });
+    } else {
+      shared().declined.add(clientId);
     }
-  },
-);
+  } finally {
+    asked.delete(clientId);
+  }
+}
 
 /** @returns {Record<string, Allowed>} by client id */
 export function readAllowed() {

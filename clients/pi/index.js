@@ -7,7 +7,7 @@
 
 import { VERSION } from '@earendil-works/pi-coding-agent';
 import { Bridge, COMMAND } from './bridge.js';
-import { leakedJob, runCommand, WORDS } from './command.js';
+import { leakedJob, runCommand, tellDead, WORDS } from './command.js';
 import { watchEvents } from './events.js';
 import { guard } from './guard.js';
 import { beforeCompact, beforeTree } from './hooks.js';
@@ -43,8 +43,10 @@ export default function pisession(api) {
     if (all.owner?.api === api) {
       all.owner.started = true;
     }
+    // One that pi did not tell of its end.
+    all.live?.end('reload');
     all.link ??= new Link();
-    bridge = new Bridge(api, ctx, all.link, reason);
+    bridge = all.live = new Bridge(api, ctx, all.link, reason);
     all.close = () => {
       bridge?.close();
       all.link?.stop();
@@ -60,6 +62,10 @@ export default function pisession(api) {
     description: 'What editors may do in this pi: status, off, watch, drive, stop, forget',
     getArgumentCompletions: completed,
     handler: async (args, ctx) => {
+      if (shared().isDead) {
+        tellDead(ctx);
+        return;
+      }
       const restart = () => {
         const live = bridge;
         if (live) {
@@ -71,6 +77,9 @@ export default function pisession(api) {
     },
   });
   const command = guard('command', runCommand);
+  if (shared().isDead) {
+    return;
+  }
 
   api.on(
     'session_start',

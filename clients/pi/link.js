@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { findPlace, findSocket } from './address.js';
 import { encodeFrame, FrameDecoder } from './frames.js';
-import { after, guard } from './guard.js';
+import { after, begin, guard } from './guard.js';
 import { ASKED } from './methods.js';
 
 /** @typedef {import('./types.js').Json} Json */
@@ -41,18 +41,28 @@ export class Link {
   #retry;
   #pause = FIRST_PAUSE;
   #wasUp = false;
+  /** What this pi was said to be. */
+  #introduced = '';
   #numbers = 0;
   /** @type {Map<number, (message: Json | undefined) => void>} */
   #waiting = new Map();
   /** Requests of the daemon's that are at work. @type {Map<unknown, AbortController>} */
   #running = new Map();
 
-  /** Connects, if nothing does yet. */
+  /** Connects, if nothing does yet and a session is there to speak of. */
   start() {
-    if (!this.#socket) {
+    if (!this.#socket && this.party) {
       clearTimeout(this.#retry);
       this.#connect();
     }
+  }
+
+  /** The same; a connection that was introduced as something else is made anew. */
+  restart() {
+    if (this.#socket && JSON.stringify(this.party?.introduce().pi) !== this.#introduced) {
+      this.stop();
+    }
+    this.start();
   }
 
   /** Ends the connection, once what was sent is out; `start` makes a new one. */
@@ -148,7 +158,7 @@ export class Link {
     );
     socket.on(
       'connect',
-      guard('socket.connect', () => void this.#introduce(socket, place)),
+      guard('socket.connect', () => begin('link.introduce', () => this.#introduce(socket, place))),
     );
     socket.on(
       'data',
@@ -176,8 +186,13 @@ export class Link {
    * @param {import('./address.js').Place} place
    */
   async #introduce(socket, place) {
-    const { pi, cwd } = this.party?.introduce() ?? {};
-    const version = String(pi?.version);
+    if (!this.party) {
+      this.#lost(socket);
+      return;
+    }
+    const { pi, cwd } = this.party.introduce();
+    this.#introduced = JSON.stringify(pi);
+    const version = String(pi.version);
     const answer = await this.#request(
       'initialize',
       {
@@ -226,7 +241,8 @@ export class Link {
         this.#running.get(/** @type {Json} */ (message.params).id)?.abort();
       }
     } else if (ASKED.includes(method)) {
-      void this.#answer(id, method, /** @type {any} */ (message.params));
+      const params = /** @type {any} */ (message.params);
+      begin('link.answer', () => this.#answer(id, method, params));
     } else {
       this.#send({ id, error: { code: -32601, message: `The bridge has no ${method}.` } });
     }

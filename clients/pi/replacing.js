@@ -156,8 +156,8 @@ function replace(drive, params, said, prepare) {
         throw new Refusal('Cancelled', 'It was cancelled in pi.');
       }
       // From here on only what was made meanwhile may be touched.
-      const now = /** @type {import('./bridge.js').Bridge | undefined} */ (shared().link?.party);
-      if (!now) {
+      const now = shared().live;
+      if (!now || now === bridge) {
         throw new Error('the new session did not begin');
       }
       if (draft !== '' && draftOf(now.ctx) !== draft) {

@@ -11,8 +11,10 @@
  * @property {number} gen Counts the sessions of this process.
  * @property {string | undefined} file What it had open before.
  * @property {import('./link.js').Link | undefined} link
+ * @property {import('./bridge.js').Bridge | undefined} live The newest one.
  * @property {number} faults Faults of ours that were caught.
- * @property {string | undefined} lastFault The newest of them, for `/pisessiond status`.
+ * @property {string[]} caught In which callbacks, for `/pisessiond status`.
+ * @property {string | undefined} lastFault What the newest of them said.
  * @property {boolean} isDead After too many of them nothing is done any more.
  * @property {(() => void) | undefined} close Ends all that is under way, once.
  * @property {Map<string, Promise<import('./types.js').PiAnswer>>} answers By request id.
@@ -32,7 +34,9 @@ export function shared() {
     gen: 0,
     file: undefined,
     link: undefined,
+    live: undefined,
     faults: 0,
+    caught: [],
     lastFault: undefined,
     isDead: false,
     close: undefined,
@@ -52,7 +56,7 @@ const BEGINS_WITHIN = 30_000;
  */
 export function takeProcess(api) {
   const all = shared();
-  if (all.isDead || (all.owner && isAlive(all.owner))) {
+  if (all.owner && isAlive(all.owner)) {
     return false;
   }
   all.owner = { api, since: Date.now(), started: false };

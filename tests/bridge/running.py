@@ -10,9 +10,10 @@ import re
 import signal
 import struct
 import termios
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from tests.bridge.home import PiHome
@@ -119,6 +120,12 @@ class PiRpc(Process):
         await self.data("prompt", message=text)
         await self.until(lambda: self.settled > before, "the end of the run")
 
+    async def idle(self) -> None:
+        """Wait until nothing runs."""
+        async with asyncio.timeout(PATIENCE):
+            while (await self.data("get_state"))["isStreaming"]:
+                await asyncio.sleep(0.02)
+
     @property
     def settled(self) -> int:
         return sum(one["type"] == "agent_settled" for one in self.events)
@@ -141,13 +148,17 @@ class PiRpc(Process):
 
 @asynccontextmanager
 async def pi_rpc(
-    home: PiHome, *options: str, bridge: bool = True, package: Path = PI_PACKAGE, **variables: str
+    home: PiHome,
+    *options: str,
+    bridge: bool = True,
+    package: Path = PI_PACKAGE,
+    variables: Mapping[str, str] = MappingProxyType({}),
 ) -> AsyncIterator[PiRpc]:
     """A pi whose host lets it be driven, unless `PISESSIOND_BRIDGE` says otherwise."""
     process = await asyncio.create_subprocess_exec(
         *home.command("--mode", "rpc", *options, bridge=bridge, package=package),
         cwd=home.project,
-        env=home.environment(**({"PISESSIOND_BRIDGE": "drive"} | variables)),
+        env=home.environment(**({"PISESSIOND_BRIDGE": "drive"} | dict(variables))),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         limit=1 << 26,

@@ -96,7 +96,7 @@ async def test_who_moves_in_pi_alone_is_used_to_its_way(
 ) -> None:
     go = home.folder / "go.js"
     go.write_text(GO)
-    async with pi_rpc(home, "-e", str(go), PISESSIOND_BRIDGE_PLACE=when) as pi:
+    async with pi_rpc(home, "-e", str(go), variables={"PISESSIOND_BRIDGE_PLACE": when}) as pi:
         bridge = await daemon.attached()
         answer = await first_answer(pi, bridge)
         await pi.data("prompt", message=f"/go {answer}")
