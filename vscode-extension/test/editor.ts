@@ -66,7 +66,9 @@ class ThemeColor {
   constructor(readonly id: string) {}
 }
 
-class Range {}
+class Range {
+  constructor(readonly line: number) {}
+}
 
 class Document {
   constructor(
@@ -97,6 +99,7 @@ export class Editor {
   readonly warnings: { sentence: string; steps: string[] }[] = [];
   readonly pickers: { items: any[]; options: any }[] = [];
   readonly terminals: any[] = [];
+  readonly problems = new Map<string, { range: any; message: string }[]>();
   readonly documents: Document[] = [];
   /** What VS Code keeps for this folder, and for all windows. */
   readonly state = new Map<string, unknown>();
@@ -191,10 +194,25 @@ export class Editor {
       ThemeColor,
       Range,
       TreeItemCollapsibleState: { None: 0, Collapsed: 1, Expanded: 2 },
+      languages: {
+        createDiagnosticCollection: () => ({
+          set: (uri: Uri, all: any[]) => this.problems.set(uri.path, all),
+          clear: () => this.problems.clear(),
+          dispose: () => undefined,
+        }),
+      },
+      Diagnostic: class {
+        constructor(
+          readonly range: any,
+          readonly message: string,
+        ) {}
+      },
+      DiagnosticSeverity: { Warning: 1 },
       FileType: { File: 1 },
       FilePermission: { Readonly: 1 },
       FileChangeType: { Changed: 1 },
       FileSystemError: { NoPermissions: (sentence: string) => new Error(sentence) },
+      ViewColumn: { Active: -1, Beside: -2 },
       StatusBarAlignment: { Left: 1, Right: 2 },
       ProgressLocation: { Notification: 15 },
       WorkspaceEdit: class {

@@ -52,7 +52,9 @@ async function act(desk: Desk, { act: what, line, isClick }: Told, graph: GraphP
     say('This line stands for no entry.');
   } else if (what === 'show') {
     const { handle } = modelOf(desk);
-    await showPreview(desk.documents.entryUri(handle ?? '', row.entry, row.title));
+    const uri = desk.documents.entryUri(handle ?? '', row.entry, row.title);
+    // The graph stays in sight.
+    await showPreview(uri, false, vscode.ViewColumn.Beside);
   } else if (!vscode.workspace.isTrusted) {
     throw new Failure(
       'ReadOnly',

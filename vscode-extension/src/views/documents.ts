@@ -59,11 +59,16 @@ function fileName(title: string): string {
   return `${name === '' ? 'entry' : name}.md`;
 }
 
-/** Shows a document without taking the focus from the rows. */
-export async function showPreview(uri: vscode.Uri, takesFocus = false): Promise<void> {
+/** Shows a document without taking the focus from the rows, beside what is there where wanted. */
+export async function showPreview(
+  uri: vscode.Uri,
+  takesFocus = false,
+  viewColumn = vscode.ViewColumn.Active,
+): Promise<void> {
   const document = await vscode.workspace.openTextDocument(uri);
   await vscode.window.showTextDocument(document, {
     preview: true,
     preserveFocus: !takesFocus,
+    viewColumn,
   });
 }
