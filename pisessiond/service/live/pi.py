@@ -145,8 +145,8 @@ class RunningPi:
         self.state = PiState()
         self.leaf: EntryId | None = None
         self.count = 0
-        self.unseen = 0
-        """Entries in the file that it has not read."""
+        self.uncounted = 0
+        """Entries of the session that pi counts otherwise, if any."""
         self.is_stalled = False
         self.has_run = False
         """Whether a turn ran since it opened the session."""
@@ -168,6 +168,13 @@ class RunningPi:
     def origin(self) -> Origin:
         """It, as the one who did something by its own user."""
         return Origin("pi", self.client_id, pid=self.pid)
+
+    @property
+    def unseen(self) -> int:
+        """Entries in the file that it has not read."""
+        if self.held is None or self.held.live.is_mirror:
+            return 0
+        return max(0, len(self.held.session.index) - self.uncounted - self.count)
 
     @property
     def standing(self) -> Standing:

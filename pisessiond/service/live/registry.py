@@ -160,7 +160,8 @@ class LivePis:
                 await held.take_in_news()
             finally:
                 held.live.presumed = None
-            pi.unseen = unseen_by(held.session, given.session.last_id)
+            known = len(held.session.index) - unseen_by(held.session, given.session.last_id)
+            pi.uncounted = known - given.session.count
             if held.has_unkept_place and given.reason in ("startup", "resume"):
                 position = held.leaf if held.live.owner is pi and pi.process.drives else None
         held.has_unkept_place = False

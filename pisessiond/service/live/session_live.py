@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pisessiond.service.held_session import HeldSession
     from pisessiond.storage.base import StoredLine
 
-ANNOUNCE_SECONDS: Final = 0.25
+ANNOUNCE_SECONDS: Final = 0.5
 """How long a line that came is left unattributed until the pi that has the session open says that
 it is its own: a bridge looks at its leaf every 200 ms at least."""
 
@@ -226,7 +226,7 @@ class SessionLive:
     def by_writer(
         self, came: Sequence[tuple[int, EntryId, Entry]]
     ) -> list[tuple[Written, list[tuple[int, Entry]]]]:
-        """Entries that came, by runs of those with one writer; what no pi claims is unseen by all.
+        """Entries that came, by runs of those with one writer.
 
         Args:
             came: row, id and body of each, in order.
@@ -237,22 +237,11 @@ class SessionLive:
             if written is None:
                 written = runs[-1][0] if runs and runs[-1][0].origin == EXTERNAL else None
                 written = written or Written(EXTERNAL)
-                for pi in self.pis:
-                    pi.unseen += 1
-            else:
-                self._unseen_by_others(written)
             if runs and runs[-1][0] is written:
                 runs[-1][1].append((row, entry))
             else:
                 runs.append((written, [(row, entry)]))
         return runs
-
-    def _unseen_by_others(self, written: Written) -> None:
-        pid = written.origin.pid if isinstance(written.origin, Origin) else None
-        through = written.origin.through if isinstance(written.origin, Origin) else None
-        for pi in self.pis:
-            if len(self.pis) > 1 and pi.pid not in (pid, through):
-                pi.unseen += 1
 
     # Where it stands ---------------------------------------------------------------------------
 
