@@ -16,6 +16,7 @@ import pytest
 
 from tests.daemon import homes
 from tests.nvim.editor import project, write_settings
+from tests.vscode import timings
 from tests.vscode.window import Window
 from tests.vscode.workbench import EXTENSION, PICTURES, ROOT, Workbench
 
@@ -124,3 +125,12 @@ def _windows_of(item: pytest.Item) -> Iterator[Window]:
     shared = [one for one in given if isinstance(one, Workbench)]
     for bench in [*item.stash.get(WORKBENCHES, []), *shared]:
         yield from bench.windows
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How long a person would have waited, for what."""
+    lines = timings.table()
+    if lines:
+        terminalreporter.section("times in VS Code")
+        for line in lines:
+            terminalreporter.write_line(line)
