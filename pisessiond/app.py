@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from pisessiond.core.anchors import Persist
     from pisessiond.core.flush import FlushRule
     from pisessiond.server.claim import Claim
-    from pisessiond.service.held_session import Surroundings
     from pisessiond.service.places import Places
     from pisessiond.service.sessions import Sessions
+    from pisessiond.service.surroundings import Surroundings
     from pisessiond.storage.base import SessionStore
     from pisessiond.storage.catalogue import CatalogueFile
     from pisessiond.storage.jsonl_writing import Sync
@@ -297,7 +297,7 @@ def _setup(places: Places, options: ServeOptions) -> Setup:
 
 def _surroundings(options: ServeOptions, setup: Setup, summarizers: Summarizers) -> Surroundings:
     from pisessiond.server.processes import is_running
-    from pisessiond.service.held_session import Surroundings
+    from pisessiond.service.surroundings import Surroundings
     from pisessiond.storage.base import NoClaims, NoPlaceNotes
     from pisessiond.storage.claims import FolderClaims
     from pisessiond.storage.other_files import SystemOtherFiles

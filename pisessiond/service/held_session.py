@@ -6,9 +6,7 @@ committed. What changes it on our side is `session_queue`'s business.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Coroutine, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
@@ -16,13 +14,11 @@ import anyio
 import anyio.abc
 import anyio.lowlevel
 
-from pisessiond.core.anchors import Persist
 from pisessiond.core.index import NONE, NeedsRebuild
 from pisessiond.core.lines import EntryId
 from pisessiond.core.problems import Problem
 from pisessiond.core.session import BodyMismatch, Session
-from pisessiond.models.base import Models, NoModels
-from pisessiond.service.announcing import Announcer, RingBudget
+from pisessiond.service.announcing import Announcer
 from pisessiond.service.context_sizes import make_size
 from pisessiond.service.errors import FileChanged, SessionNotFound
 from pisessiond.service.following import foreign_entry, ids_of, take_in_line
@@ -36,24 +32,16 @@ from pisessiond.service.operations import OperationSlot
 from pisessiond.service.place_keeping import PlaceKeeper
 from pisessiond.service.presence import Presence
 from pisessiond.service.row_book import RowBook
-from pisessiond.service.settings import DefaultSettings, Settings
 from pisessiond.service.storing import Questions, in_worker
 from pisessiond.service.subscribers import Subscriber
+from pisessiond.service.surroundings import Surroundings
 from pisessiond.service.types import EXTERNAL, Change, ContextSize, NodeSize, Origin, Snapshot
 from pisessiond.service.write_trouble import WriteTrouble
 from pisessiond.storage.base import (
     Claim,
-    Claims,
-    NoClaims,
-    NoOtherFiles,
-    NoPlaceNotes,
-    OtherFiles,
-    PlaceNotes,
     SessionLog,
     StoredLine,
-    Watches,
 )
-from pisessiond.summarizers.base import NoSummarizers, Summarizers
 
 T = TypeVar("T")
 
@@ -68,39 +56,6 @@ QUESTIONS_AT_ONCE = 2
 
 _PATIENCE_SECONDS = 0.05
 """So long sizing lets questions go first before it takes its next turn beside them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What an open session needs from the world, handed in so that tests can wind it."""
-
-    now_iso: Callable[[], str]
-    new_id: Callable[[], str]
-    next_epoch: Callable[[], str]
-    monotonic: Callable[[], float] = time.monotonic
-    """Seconds that only grow."""
-    claims: Claims = field(default_factory=NoClaims)
-    """Where this process says which files it writes to."""
-    persist: Persist = "memory"
-    """How a move is kept."""
-    place_notes: PlaceNotes = field(default_factory=NoPlaceNotes)
-    """Where the places of old files are kept, which a move must not migrate."""
-    rings: RingBudget = field(default_factory=RingBudget)
-    """What the deltas kept for all sessions may take together."""
-    other_files: OtherFiles = field(default_factory=NoOtherFiles)
-    """Where exports are written and deleted sessions go."""
-    summarizers: Summarizers = field(default_factory=NoSummarizers)
-    """Who can write summaries."""
-    models: Models = field(default_factory=NoModels)
-    """Who knows how large the windows of models are, and what they cost."""
-    settings: Settings = field(default_factory=DefaultSettings)
-    """What the user wants of compactions and sizes."""
-    memory_budget: int = 256 << 20
-    """Bytes that sessions may take together before idle ones leave, least used first."""
-    is_running: Callable[[int, float], bool] = lambda _pid, _started: False
-    """Whether a process that began at that time (in seconds since 1970) still lives; may block."""
-    watches: Watches | None = None
-    """What tells of changes that other programs make; None: files are looked at when asked for."""
 
 
 def _views(live: SessionLive) -> tuple[LivePi, ...]:

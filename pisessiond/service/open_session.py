@@ -28,7 +28,6 @@ from pisessiond.service.drafts import Drafts
 from pisessiond.service.errors import FileExists, InvalidRequest
 from pisessiond.service.exporting import Format, bounded, export_pieces, in_blocks
 from pisessiond.service.forking import Nursery
-from pisessiond.service.held_session import Surroundings
 from pisessiond.service.loading import Loaded
 from pisessiond.service.moving import Move
 from pisessiond.service.nodes import make_nodes
@@ -38,6 +37,7 @@ from pisessiond.service.session_acts import BaseLeaf, SessionActs
 from pisessiond.service.session_queue import Act
 from pisessiond.service.size_questions import sizes_at
 from pisessiond.service.summarising import Wishes, model_at
+from pisessiond.service.surroundings import Surroundings
 from pisessiond.service.types import (
     REPAIR,
     AnyOrigin,

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pisessiond.core.lines import EntryId
 from pisessiond.service.cataloguing import Cataloguing, ListSubscriber
 from pisessiond.service.errors import InvalidRequest
-from pisessiond.service.held_session import Surroundings
 from pisessiond.service.listing import Lister, ListPage, Wanted
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.places import Places
@@ -15,6 +14,7 @@ from pisessiond.service.searching import Searcher, SearchPage, SearchWish
 from pisessiond.service.shelf import Shelf, Stop
 from pisessiond.service.stores import Stores
 from pisessiond.service.storing import in_worker
+from pisessiond.service.surroundings import Surroundings
 
 
 class SessionList:

@@ -40,13 +40,14 @@ from pisessiond.service.errors import (
     SessionNotFound,
 )
 from pisessiond.service.following import about_others
-from pisessiond.service.held_session import HeldSession, Surroundings
+from pisessiond.service.held_session import HeldSession
 from pisessiond.service.leaf_sizing import keep_telling
 from pisessiond.service.live.routing import Asked, LostPi, write_through
 from pisessiond.service.live.session_live import NowOwned
 from pisessiond.service.loading import Loaded, migrated_lines
 from pisessiond.service.nodes import make_node
 from pisessiond.service.storing import in_worker
+from pisessiond.service.surroundings import Surroundings
 from pisessiond.service.types import AnyOrigin, Change, ChangeKind, Node
 from pisessiond.storage.base import StoredLine
 

@@ -25,7 +25,6 @@ from pisessiond.service.errors import (
 )
 from pisessiond.service.finding import Finder
 from pisessiond.service.forking import NewSession
-from pisessiond.service.held_session import Surroundings
 from pisessiond.service.importing import Source, read_copy, write_copy
 from pisessiond.service.listing import ListPage, Wanted
 from pisessiond.service.live.registry import LivePis
@@ -36,6 +35,7 @@ from pisessiond.service.searching import SearchPage, SearchWish
 from pisessiond.service.session_list import SessionList
 from pisessiond.service.stores import Stores
 from pisessiond.service.storing import in_worker
+from pisessiond.service.surroundings import Surroundings
 from pisessiond.service.types import Deleted, Imported, Origin
 from pisessiond.service.watching import Watching, WatchState
 

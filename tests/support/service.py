@@ -12,12 +12,12 @@ import anyio
 
 from pisessiond.core.dates import iso_from_ms
 from pisessiond.core.flush import FlushRule
-from pisessiond.service.held_session import Surroundings
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.places import Places
 from pisessiond.service.sessions import Sessions, open_sessions
 from pisessiond.service.stores import Stores
 from pisessiond.service.subscribers import OnlyListens
+from pisessiond.service.surroundings import Surroundings
 from pisessiond.service.types import Change, EntryId, Origin, Progress, SessionChange
 from pisessiond.storage.catalogue import CatalogueFile
 from pisessiond.storage.glancing import FolderGlances

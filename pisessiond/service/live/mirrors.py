@@ -14,12 +14,12 @@ from pisessiond.core.entries import encode_entry
 from pisessiond.core.errors import SessionFileError
 from pisessiond.core.headers import encode_header, make_header
 from pisessiond.service.errors import ServiceError
-from pisessiond.service.held_session import Surroundings
 from pisessiond.service.live.pi import PiSession
 from pisessiond.service.loading import Loaded, load, load_again
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.stores import Stores
 from pisessiond.service.storing import in_worker
+from pisessiond.service.surroundings import Surroundings
 from pisessiond.storage.base import SessionLog, StoredLine
 
 log = logging.getLogger(__name__)

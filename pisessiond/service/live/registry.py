@@ -15,7 +15,6 @@ from pisessiond.core.index import NONE
 from pisessiond.core.lines import EntryId
 from pisessiond.core.session import Session
 from pisessiond.service.errors import ServiceError
-from pisessiond.service.held_session import Surroundings
 from pisessiond.service.live.mirrors import Home, Mirrors
 from pisessiond.service.live.pi import Bridge, PiProcess, PiSession, PiState, RunningPi
 from pisessiond.service.live.session_live import Written
@@ -23,6 +22,7 @@ from pisessiond.service.live.telling import follow_leaf
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.stores import Stores
 from pisessiond.service.storing import in_worker
+from pisessiond.service.surroundings import Surroundings
 from pisessiond.service.types import EXTERNAL
 
 log = logging.getLogger(__name__)
