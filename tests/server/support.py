@@ -123,7 +123,7 @@ class Running:
         client = Client(reader, writer)
         try:
             yield client
-            assert client.unread == []
+            assert client.unread == [], client.unread
         finally:
             await client.aclose()
 

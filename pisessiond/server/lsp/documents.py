@@ -115,8 +115,9 @@ class Documents:
         is_ours = document is not None and document.session is session
         if uri in self._opened and not is_ours:
             # It was just opened, has become a session, or came back after it was deleted.
-            self._close(uri)
+            before = self._close(uri)
             document = self._open[uri] = Document(uri, session, self)
+            document.told = before.told if before is not None else None
             session.subscribe(document)
             self.problems_changed(document)
         return session
