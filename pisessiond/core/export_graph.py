@@ -15,7 +15,7 @@ from typing import Final
 from pisessiond.core import kinds
 from pisessiond.core.export_lanes import Lanes
 from pisessiond.core.export_text import clock_of, format_tokens, plain
-from pisessiond.core.graph.gathering import FILTER_OF, Node, Zoom, gather
+from pisessiond.core.graph.gathering import FILTER_OF, Zoom, gather
 from pisessiond.core.graph.layout import Layout, lay_out
 from pisessiond.core.graph.lines import BranchEnd, GraphLine, graph_lines
 from pisessiond.core.index import NONE
@@ -90,7 +90,7 @@ class PageGraph:
         """The entries it links to, which have a name in the page."""
         if len(self.layout) > MOST:
             return frozenset()
-        acts = map(_target, self.layout.nodes)
+        acts = map(self._target, range(len(self.layout)))
         kind = self.tree.session.index.kind
         return frozenset(row for row in acts if row != NONE and kind[row] in _SHOWN)
 
@@ -117,13 +117,19 @@ class PageGraph:
             for number, line in zip(some, lines, strict=True):
                 day, clock = clock_of({"timestamp": line.row.time})
                 is_new, last_day = day not in ("", last_day), day or last_day
-                act = _target(self.layout.nodes[number])
+                act = self._target(number)
                 name = name_of(act) if act in targets else ""
                 yield _item(line, lanes.picture(line), _date(day) if is_new else clock, name)
 
+    def _target(self, line: int) -> int:
+        """The entry it leads to; from `here` to that of the line above: the leaf may be unseen."""
+        above = self.layout.parent[line]
+        is_here = line == self.layout.here and above != NONE
+        return self.layout.segments[above if is_here else line].act
+
     def _largest(self) -> int:
         session = self.tree.session
-        rows = {node.segment.last for node in self.layout.nodes} - {NONE}
+        rows = {segment.last for segment in self.layout.segments} - {NONE}
         return max((session.size_at(row).tokens for row in rows), default=0)
 
 
@@ -141,13 +147,6 @@ def page_graph(session: Session) -> PageGraph:
         if len(layout) <= MOST:
             break
     return PageGraph(tree, Known(edited=edited), layout, zoom)
-
-
-def _target(node: Node) -> int:
-    """The entry a line leads to; `here` to that of the line above, for the leaf may be unseen."""
-    if node.segment.kind == "here" and node.above is not None:
-        return node.above.segment.act
-    return node.segment.act
 
 
 # Items -----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from pisessiond.core.graph.gathering import Zoom, node_of
+from pisessiond.core.graph.gathering import Zoom
 from pisessiond.core.graph.layout import BUNDLE
 from pisessiond.core.index import NONE
 from pisessiond.core.rows.row import RowSize
@@ -395,19 +395,15 @@ def test_what_stands_around_a_stretch_is_known_without_the_rest() -> None:
 def test_an_entry_is_found_in_the_line_that_stands_for_it(entry: str, row: str) -> None:
     made = drawn("u1 c1 r1 c2 r2 a1 l1:u1=x u2 a2 .1<a1 u3<l1")
     graph = graph_of(made)
-    node = node_of(graph.tree, graph.layout.branches, made.session.row_of(entry))
-    assert node is not None
-    assert graph.lines[graph.layout.line_of(node)].row.id == row
+    line = graph.layout.line_of(graph.tree, made.session.row_of(entry))
+    assert graph.lines[line].row.id == row
 
 
 def test_in_a_coarse_zoom_an_entry_is_found_in_the_next_line_of_its_branch() -> None:
     made = drawn("u1 a1 u2 a2 u3<a1 a3 u4 a4")
     graph = graph_of(made, "branches", made.session.row_of("a3"))
-    ids = []
-    for name in ("u1", "u2", "u3", "u4"):
-        node = node_of(graph.tree, graph.layout.branches, made.session.row_of(name))
-        assert node is not None
-        ids.append(graph.lines[graph.layout.line_of(node)].row.id)
+    rows = map(made.session.row_of, ("u1", "u2", "u3", "u4"))
+    ids = [graph.lines[graph.layout.line_of(graph.tree, row)].row.id for row in rows]
     assert ids == ["e:a1", "b:u2", "here", "ahead"]
 
 
@@ -416,5 +412,5 @@ def test_a_branch_on_a_branch_on_a_branch_takes_no_stack() -> None:
     up = [f"a{number}<u{number}" for number in reversed(range(3_000))]
     graph = graph_of(drawn(" ".join(down + up)))
     assert len(graph.lines) == 6_001
-    assert len(graph.layout.branches) == 3_000
+    assert len(graph.layout.firsts) == 3_000
     assert graph.layout.lanes == BUNDLE + 1

@@ -9,14 +9,14 @@ from typing import Any, Final, get_args
 
 import pytest
 
-from pisessiond.core.graph.gathering import FILTER_OF, Zoom, node_of
+from pisessiond.core.graph.gathering import FILTER_OF, Zoom
 from pisessiond.core.graph.layout import BUNDLE, LANES
 from pisessiond.core.graph.lines import GraphLine, graph_lines
 from pisessiond.core.index import NONE
 from pisessiond.core.rows.row import Row
 from tests.core.test_rows_everywhere import OPENED, leaves, of_sample
 from tests.support import random_conversations, random_sessions
-from tests.support.drawn_graphs import Drawn, graph_of
+from tests.support.drawn_graphs import Drawn, branchy, graph_of
 from tests.support.drawn_rows import Growing, Walk, drawn
 from tests.support.random_sessions import Made
 
@@ -43,11 +43,11 @@ def check_order(graph: Drawn) -> None:
         if line.parent is None:
             continue
         assert line.parent < number
-        above, below = (graph.layout.nodes[at].segment for at in (line.parent, number))
+        above, below = (graph.layout.segments[at] for at in (line.parent, number))
         begun = below.first if _is_own(below.kind) else below.last
         assert above.kind == "here" or index.is_ancestor(above.first, begun)
     if index.order is None:
-        firsts = [one.segment.first for one in graph.layout.nodes if _is_own(one.segment.kind)]
+        firsts = [one.first for one in graph.layout.segments if _is_own(one.kind)]
         assert firsts == sorted(firsts)
 
 
@@ -145,17 +145,16 @@ def _placeless(row: Row) -> Row:
 def check_finding(graph: Drawn) -> None:
     """Each entry is found in a line that stands for it, or for what comes next on its branch."""
     tree, index = graph.tree, graph.tree.session.index
-    firsts = {branch.first for branch in graph.layout.branches} | {tree.lines.next(NONE)}
+    firsts = {*graph.layout.firsts} | {tree.lines.next(NONE)}
     for row in list(index.row_of.values())[::7]:
-        node = node_of(tree, graph.layout.branches, row)
+        line = graph.layout.line_of(tree, row)
         # A branch without any row counts with where it leaves.
         while row != NONE and (start := tree.lines.start(row)) not in firsts:
             row = index.parent[start]
-        if node is None:
+        if line == NONE:
             assert row == NONE
             continue
-        assert graph.layout.nodes[graph.layout.line_of(node)] is node
-        segment = node.segment
+        segment = graph.layout.segments[line]
         is_here = segment.kind == "here"
         assert (
             is_here or index.is_ancestor(row, segment.last) or index.is_ancestor(segment.first, row)
@@ -202,20 +201,6 @@ def test_every_row_of_the_corpus_has_a_line_and_every_branch_a_lane() -> None:
 # Size ------------------------------------------------------------------------------------------
 
 
-def branchy(entries: int, branches: int) -> str:
-    """Turns of ten entries; so many go back to an answer of the last thirty, so that so many
-    branches there are in all."""
-    words: list[str] = []
-    turns = entries // 10
-    for turn in range(turns):
-        back = turn > 1 and turn % (turns // branches) == 0
-        words.append(f"u{turn}<a{max(turn - 2 - turn % 30, 0)}" if back else f"u{turn}")
-        for step in range(4):
-            words += [f"c{turn}x{step}", f"r{turn}x{step}:bash"]
-        words.append(f"a{turn}")
-    return " ".join(words)
-
-
 @pytest.mark.parametrize("zoom", ZOOMS)
 def test_ten_thousand_entries_with_two_hundred_branches_are_quick(zoom: Zoom) -> None:
     made = drawn(branchy(10_000, 200))
@@ -228,7 +213,7 @@ def test_ten_thousand_entries_with_two_hundred_branches_are_quick(zoom: Zoom) ->
         f"{zoom}: {len(layout)} lines, {layout.lanes} lanes in {took * 1000:.0f} ms, "
         f"a page of {len(page)} in {told * 1000:.0f} ms"
     )
-    assert len(layout.branches) == 200
+    assert len(layout.firsts) == 200
     assert took < 0.5
 
 

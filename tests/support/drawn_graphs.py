@@ -55,6 +55,20 @@ def drawn_graph(drawing: str, zoom: Zoom = "turns", leaf: str | None = "") -> st
     return "\n".join(_line(one, graph.layout.lanes) for one in graph.lines)
 
 
+def branchy(entries: int, branches: int) -> str:
+    """Turns of ten entries; so many go back to an answer of the last thirty, so that so many
+    branches there are in all."""
+    words: list[str] = []
+    turns = entries // 10
+    for turn in range(turns):
+        back = turn > 1 and turn % (turns // branches) == 0
+        words.append(f"u{turn}<a{max(turn - 2 - turn % 30, 0)}" if back else f"u{turn}")
+        for step in range(4):
+            words += [f"c{turn}x{step}", f"r{turn}x{step}:bash"]
+        words.append(f"a{turn}")
+    return " ".join(words)
+
+
 def _line(line: GraphLine, lanes: int) -> str:
     cells = [" "] * (2 * lanes)
     for one in line.passing:

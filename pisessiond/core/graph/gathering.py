@@ -6,14 +6,16 @@ It reads no bodies.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, TypeVar
 
 from pisessiond.core.index import NONE
 from pisessiond.core.rows.cutting import Segment
 from pisessiond.core.rows.levels import Tree
 from pisessiond.core.rows.row import Filter
+
+T = TypeVar("T")
 
 Zoom: TypeAlias = Literal["branches", "turns", "entries"]
 
@@ -36,7 +38,6 @@ class Node:
     """A line of the graph that has no number yet."""
 
     segment: Segment
-    branch: Branch = field(repr=False)
     above: Node | None = field(repr=False)
     """The line it stands under, on its own branch or on the one it leaves; None for a root."""
 
@@ -58,7 +59,7 @@ class Branch:
 
     def add(self, segment: Segment) -> Node:
         """Put a line at its end."""
-        node = Node(segment, self, self.nodes[-1] if self.nodes else self.above)
+        node = Node(segment, self.nodes[-1] if self.nodes else self.above)
         self.nodes.append(node)
         return node
 
@@ -144,28 +145,40 @@ def _leave_shape_alone(tree: Tree, branches: list[Branch], forked: Collection[in
 # Finding --------------------------------------------------------------------------------------
 
 
-def node_of(tree: Tree, branches: Sequence[Branch], row: int) -> Node | None:
-    """The line that stands for an entry; for one without, the nearest below or above it.
+def branch_of(tree: Tree, known: Mapping[int, T], row: int) -> tuple[T, int] | None:
+    """The branch an entry is on, and the entry; of a branch without any row, where that leaves.
 
-    None where there is neither.
+    Args:
+        tree: whose entry it is.
+        known: the branches by their first entries, the main line by NONE.
+        row: the entry.
     """
-    return _node_of(tree, {branch.first: branch for branch in branches}, row)
-
-
-def _node_of(tree: Tree, by_first: dict[int, Branch], row: int) -> Node | None:
     index, lines = tree.session.index, tree.lines
     while row != NONE:
         start = lines.start(row)
-        branch = by_first.get(NONE if start == lines.next(NONE) else start)
+        branch = known.get(NONE if start == lines.next(NONE) else start)
         if branch is not None:
-            depths = [_depth(tree, one.segment.last) for one in branch.nodes]
-            at = bisect_left(depths, index.depth[row])
-            if at < len(depths):
-                return branch.nodes[at]
-            return branch.nodes[-1] if branch.nodes else branch.above
-        # A branch without any row counts with what it leaves.
+            return branch, row
         row = index.parent[start]
     return None
+
+
+def covering(tree: Tree, segments: Sequence[Segment], row: int) -> int:
+    """Which of a branch's lines stands for an entry, or comes next; the last where none does.
+
+    NONE without any line.
+    """
+    depths = [_depth(tree, one.last) for one in segments]
+    return min(bisect_left(depths, _depth(tree, row)), len(depths) - 1)
+
+
+def _node_of(tree: Tree, by_first: dict[int, Branch], row: int) -> Node | None:
+    found = branch_of(tree, by_first, row)
+    if found is None:
+        return None
+    branch, row = found
+    at = covering(tree, [one.segment for one in branch.nodes], row)
+    return branch.nodes[at] if at != NONE else branch.above
 
 
 def _depth(tree: Tree, row: int) -> int:

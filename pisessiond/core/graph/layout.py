@@ -6,16 +6,20 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final
 
-from pisessiond.core.graph.gathering import Branch, Node
+from pisessiond.core.graph.gathering import Branch, Node, branch_of, covering
 from pisessiond.core.index import NONE, Index
+from pisessiond.core.rows.cutting import Segment
+from pisessiond.core.rows.levels import Tree
 
 LANES: Final = 8
 """Lanes beside that of the main line."""
 BUNDLE: Final = LANES + 1
 """The lane of all branches that none of those is free for."""
 
+_BY_PLACE: Final = itemgetter(0)
 _EMPTY: Final[tuple[int, ...]] = (NONE,) * BUNDLE
 
 
@@ -38,9 +42,14 @@ class Passing:
 class Layout:
     """A graph: lines by number, oldest first. Branches have numbers too; the main line's is 0."""
 
-    branches: Sequence[Branch]
-    nodes: list[Node]
-    """The lines."""
+    firsts: list[int]
+    """By branch, its first entry; of the main line NONE."""
+    leaves: list[Segment | None]
+    """By branch, the alternative it is in the tree; None for the main line."""
+    above: array[int]
+    """By branch, the line it leaves at; NONE for the main line and for further roots."""
+    segments: list[Segment]
+    """By line, what it stands for."""
     parent: array[int]
     """By line, the one it stands under; NONE for a root."""
     branch: array[int]
@@ -65,12 +74,21 @@ class Layout:
     """How many lanes there are, the bundle among them."""
 
     def __len__(self) -> int:
-        return len(self.nodes)
+        return len(self.segments)
 
-    def line_of(self, node: Node) -> int:
-        """The number of a line."""
-        branch = next(at for at, one in enumerate(self.branches) if one is node.branch)
-        return next(line for line in self.own[branch] if self.nodes[line] is node)
+    def line_of(self, tree: Tree, row: int) -> int:
+        """The line that stands for an entry; for one without, the nearest on its branch.
+
+        NONE where there is neither that nor a line above its branch.
+        """
+        numbers = {first: number for number, first in enumerate(self.firsts)}
+        found = branch_of(tree, numbers, row)
+        if found is None:
+            return NONE
+        branch, row = found
+        own = self.own[branch]
+        at = covering(tree, [self.segments[line] for line in own], row)
+        return own[at] if at != NONE else self.above[branch]
 
     def next(self, line: int) -> int:
         """The next line of the same branch; NONE at its end."""
@@ -80,7 +98,7 @@ class Layout:
         """Whether a line is its branch's first, in which that leaves the bundle for a lane."""
         lane, branch = self.lane[line], self.branch[line]
         is_new = lane != BUNDLE and branch != self._before(line)[lane]
-        return is_new and self.branches[branch].above is not None
+        return is_new and self.above[branch] != NONE
 
     def passing(self, line: int) -> Iterator[Passing]:
         """The lanes that come from above a line and go on below it; its own only as the bundle."""
@@ -97,11 +115,11 @@ class Layout:
 
     def leaving(self, line: int) -> Iterator[Passing]:
         """The lanes that begin in a line and are led there from its own."""
-        own, node = self.branch[line], self.nodes[line]
+        own = self.branch[line]
         for lane, (above, below) in enumerate(
             zip(self._before(line), self.live[line], strict=True)
         ):
-            if above != below and below not in (NONE, own) and self.branches[below].above is node:
+            if above != below and below not in (NONE, own) and self.above[below] == line:
                 yield self._passing(lane, below, line)
         if joined := self.joined.get(line, 0):
             yield Passing(BUNDLE, self._next_bundled(line), NONE, joined)
@@ -126,12 +144,9 @@ class Layout:
     def _passing(self, lane: int, branch: int, line: int) -> Passing:
         own = self.own[branch]
         at = bisect_right(own, line)
-        above = self.branches[branch].above
-        node = self.nodes[own[at - 1]] if at else above
-        assert node is not None
+        leaves = self.leaves[branch]
         # Before its first line a branch is as large as where it begins.
-        leaves = self.branches[branch].leaves
-        row = leaves.branch_point if not at and leaves is not None else node.segment.last
+        row = self.segments[own[at - 1]].last if at or leaves is None else leaves.branch_point
         return Passing(lane, own[at], row, leads=not at)
 
     def _next_bundled(self, line: int) -> int:
@@ -158,19 +173,22 @@ def lay_out(index: Index, leaf: int, branches: Sequence[Branch]) -> Layout:
 # Order -----------------------------------------------------------------------------------------
 
 
-def _in_order(index: Index, leaf: int, branches: Sequence[Branch]) -> list[Node]:
-    """All lines, oldest first, each behind the one it stands under."""
+def _in_order(index: Index, leaf: int, branches: Sequence[Branch]) -> list[tuple[int, Node]]:
+    """All lines, oldest first, each behind the one it stands under and with its branch."""
     place = _places(index)
-
-    def key(node: Node) -> tuple[int, int]:
-        segment = node.segment
-        if segment.kind == "here":
-            return (place(leaf), 1)
-        if segment is node.branch.leaves or segment is node.branch.ahead:
-            return (place(segment.last), 2)
-        return (place(segment.first), 0)
-
-    return sorted((node for branch in branches for node in branch.nodes), key=key)
+    placed = []
+    for number, branch in enumerate(branches):
+        for node in branch.nodes:
+            segment = node.segment
+            if segment.kind == "here":
+                at = 3 * place(leaf) + 1
+            elif segment is branch.leaves or segment is branch.ahead:
+                at = 3 * place(segment.last) + 2
+            else:
+                at = 3 * place(segment.first)
+            placed.append((at, number, node))
+    placed.sort(key=_BY_PLACE)
+    return [(number, node) for _, number, node in placed]
 
 
 def _places(index: Index) -> Callable[[int], int]:
@@ -194,17 +212,21 @@ def _places(index: Index) -> Callable[[int], int]:
 class _Placing:
     """Going through the lines once, from the oldest on."""
 
-    def __init__(self, branches: Sequence[Branch], nodes: list[Node]) -> None:
+    def __init__(self, branches: Sequence[Branch], lines: Sequence[tuple[int, Node]]) -> None:
+        numbers = {id(node): line for line, (_, node) in enumerate(lines)}
+
+        def number(node: Node | None) -> int:
+            return NONE if node is None else numbers[id(node)]
+
         self._branches = branches
-        self._nodes = nodes
-        lines = {id(node): line for line, node in enumerate(nodes)}
-        numbers = {id(branch): number for number, branch in enumerate(branches)}
-        self._branch = array("i", [numbers[id(node.branch)] for node in nodes])
-        self._parent = array("i", [lines[id(node.above)] if node.above else NONE for node in nodes])
+        self._segments = [node.segment for _, node in lines]
+        self._branch = array("i", [branch for branch, _ in lines])
+        self._parent = array("i", [number(node.above) for _, node in lines])
+        self._above = array("i", [number(branch.above) for branch in branches])
         self._own = [array("i") for _ in branches]
         for line, branch in enumerate(self._branch):
             self._own[branch].append(line)
-        self._leaving = self._leaving_branches(lines)
+        self._leaving = self._leaving_branches()
         self._lane_of: dict[int, int] = {}
         """By branch that is under way or was, its lane."""
         self._in_lane = [NONE] * BUNDLE
@@ -214,14 +236,14 @@ class _Placing:
         self._joined: dict[int, int] = {}
         self._through: list[tuple[int, int]] = []
 
-    def _leaving_branches(self, lines: dict[int, int]) -> dict[int, list[int]]:
+    def _leaving_branches(self) -> dict[int, list[int]]:
         """By line, the branches that leave there, the one that goes on first before."""
         found: dict[int, list[int]] = {}
-        for number, branch in enumerate(self._branches):
-            if branch.above is not None and branch.nodes:
-                found.setdefault(lines[id(branch.above)], []).append(number)
+        for branch, above in enumerate(self._above):
+            if above != NONE and self._own[branch]:
+                found.setdefault(above, []).append(branch)
         for leaving in found.values():
-            leaving.sort(key=lambda number: self._own[number][0])
+            leaving.sort(key=lambda branch: self._own[branch][0])
         return found
 
     def layout(self) -> Layout:
@@ -242,10 +264,12 @@ class _Placing:
                 now = tuple(self._in_lane)
             live.append(now)
             bundled.append(self._held)
-        here = next(at for at, node in enumerate(self._nodes) if node.segment.kind == "here")
+        here = next(at for at, one in enumerate(self._segments) if one.kind == "here")
         return Layout(
-            self._branches,
-            self._nodes,
+            [branch.first for branch in self._branches],
+            [branch.leaves for branch in self._branches],
+            self._above,
+            self._segments,
             self._parent,
             self._branch,
             lanes,

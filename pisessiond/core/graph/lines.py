@@ -86,8 +86,8 @@ class _Telling:
 
     def lines(self, lines: Sequence[int]) -> Iterator[GraphLine]:
         layout = self._layout
-        segments = [layout.nodes[line].segment for line in lines]
-        ends = [layout.branches[layout.branch[line]].leaves for line in lines if self._ends(line)]
+        segments = [layout.segments[line] for line in lines]
+        ends = [layout.leaves[layout.branch[line]] for line in lines if self._ends(line)]
         self._builder.read([*segments, *(one for one in ends if one is not None)])
         return (self._line(line) for line in lines)
 
@@ -96,7 +96,7 @@ class _Telling:
 
     def _line(self, line: int) -> GraphLine:
         layout = self._layout
-        row = self._builder.row(layout.nodes[line].segment, None)
+        row = self._builder.row(layout.segments[line], None)
         return GraphLine(
             row=row,
             lane=layout.lane[line],
@@ -121,7 +121,7 @@ class _Telling:
 
     def _end(self, line: int) -> BranchEnd:
         tree = self._tree
-        leaves = self._layout.branches[self._layout.branch[line]].leaves
+        leaves = self._layout.leaves[self._layout.branch[line]]
         if leaves is None:
             end = tree.lines.end(tree.leaf)
             entries = tree.session.index.depth[end] + 1 if end != NONE else 0
