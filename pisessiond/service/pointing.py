@@ -50,8 +50,6 @@ class Pointed:
 
     row: int
     """The entry meant: the one that is named there, else that of the line; NONE: it is missing."""
-    line_row: int
-    """That of the line."""
     spot: Spot
     """The value that names it, or nothing at the beginning of the line."""
     member: str | None
@@ -79,8 +77,8 @@ def point(session: Session, line: int, at: At) -> Pointed | None:
             if named is None and _value(text, member) is None:
                 break
             spot = Spot(line, text, member.value, member.end)
-            return Pointed(NONE if named is None else named, row, spot, name)
-    return Pointed(row, row, Spot(line, text, 0, 0), None)
+            return Pointed(NONE if named is None else named, spot, name)
+    return Pointed(row, Spot(line, text, 0, 0), None)
 
 
 def find_definition(session: Session, line: int, at: At) -> Spot | None:
@@ -125,11 +123,18 @@ def naming_rows(session: Session, row: int) -> list[tuple[int, str]]:
             kind == kinds.LABEL and note[0] == wanted
         ):
             found.append((noting, "targetId"))
-    summaries = [at for at, kind in enumerate(index.kind) if kind == kinds.BRANCH_SUMMARY]
+    summaries = list(_rows_of_kind(session, kinds.BRANCH_SUMMARY))
     for at, body in zip(summaries, session.entries(summaries), strict=True):
         if body.get("fromId") == wanted:
             found.append((at, "fromId"))
     return found
+
+
+def _rows_of_kind(session: Session, kind: int) -> Iterator[int]:
+    row = session.index.kind.find(kind)
+    while row >= 0:
+        yield row
+        row = session.index.kind.find(kind, row + 1)
 
 
 def spots_of(session: Session, pairs: Sequence[tuple[int, str]]) -> list[Spot]:

@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 
+from pisessiond.server.lsp.capabilities import COMMANDS
 from tests.server.fake_service import Gate
 from tests.server.lsp_support import MODERN, SAMPLE, LspEditor, lsp_editor
 from tests.server.support import Running
 from tests.support.service import entry, spell, user
 
 pytestmark = pytest.mark.anyio
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -137,6 +140,13 @@ async def test_what_a_program_did_wrong_is_an_error_answer(
 ) -> None:
     error = await editor.client.refused("workspace/executeCommand", params)
     assert error["code"] == -32602
+
+
+def test_no_command_is_one_of_the_extension_for_vs_code() -> None:
+    package = json.loads((ROOT / "vscode-extension" / "package.json").read_text())
+    theirs = {one["command"] for one in package["contributes"]["commands"]}
+    assert theirs
+    assert theirs.isdisjoint(COMMANDS)
 
 
 async def test_a_command_can_be_cancelled_and_then_changes_nothing(
