@@ -20,6 +20,8 @@ export type { TreeNode };
 
 /** Milliseconds in which changes are joined; VS Code joins refreshes for 200 ms more. */
 const JOIN = 50;
+/** Milliseconds in which VS Code joins refreshes. */
+const JOINED = 200;
 /** Milliseconds a row of somebody else is `new` while the view is in sight. */
 const NEW_FOR = 3000;
 
@@ -188,8 +190,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
       return false;
     }
     this.refresh();
-    await this.view.reveal(this.nodeOf(found.row), { select: true, focus });
-    return true;
+    return this.bring(this.nodeOf(found.row), focus);
   }
 
   /** Goes to where one is in a session just opened, unless the user has been quicker elsewhere. */
@@ -214,7 +215,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     if (found) {
       found.opened.forEach((id) => this.passing.add(id));
       this.refresh();
-      await this.view.reveal(this.nodeOf(found.row), { select: true, focus: false });
+      await this.bring(this.nodeOf(found.row));
     }
     return found?.path;
   }
@@ -241,7 +242,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     }
     this.close();
     if (around) {
-      await this.view.reveal(this.nodeOf(around), { select: true, focus: false });
+      await this.bring(this.nodeOf(around));
     }
   }
 
@@ -258,12 +259,47 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     return row.level === MAIN ? undefined : this.model?.row(row.level);
   }
 
+  /**
+   * Brings a row into sight. VS Code refuses while it is reading the row's level anew, which is soon
+   * over.
+   * @returns whether it is there now
+   */
+  private async bring(node: TreeNode, focus = false): Promise<boolean> {
+    for (const pause of [JOINED, 2 * JOINED, 0]) {
+      try {
+        await this.view.reveal(node, { select: true, focus });
+        return true;
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, pause));
+      }
+    }
+    return false;
+  }
+
+  /**
+   * Brings a row into sight and selects it. VS Code 1.139 gives up where it happens to ask for the
+   * same rows for itself, so it is told again.
+   */
+  private async bring(node: TreeNode, focus = false): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        await this.view.reveal(node, { select: true, focus });
+        return;
+      } catch (error) {
+        if (tries === TRIES) {
+          throw error;
+        }
+        await new Promise((resolve) => setTimeout(resolve, JOIN));
+      }
+    }
+  }
+
   /** Keeps the leaf selected and in sight when it has moved on. */
   async follow(): Promise<void> {
     const here = this.nodes.get('here');
     if (here) {
       this.refresh();
-      await this.view.reveal(here, { select: true, focus: false });
+      await this.bring(here);
     }
   }
 
@@ -342,7 +378,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     const above = order.slice(0, Math.max(order.indexOf(node.id), 0));
     const row = model.row(above.findLast((id) => model.row(id)) ?? node.level ?? 'here');
     if (row && order.includes(node.id)) {
-      void this.view.reveal(this.nodeOf(row), { select: true, focus: false });
+      void this.bring(this.nodeOf(row));
     }
   }
 
