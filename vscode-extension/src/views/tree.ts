@@ -14,7 +14,7 @@ import {
 } from '../texts/paint';
 import { operationText } from '../texts/status';
 import type { CurrentSession } from './current';
-import { bodyOf, isRowNode, moreItem, rowItem, type TreeNode } from './rowItems';
+import { bodyOf, cutItem, isRowNode, moreItem, rowItem, type TreeNode } from './rowItems';
 
 export type { TreeNode };
 
@@ -24,6 +24,9 @@ const JOIN = 50;
 const JOINED = 200;
 /** Milliseconds a row of somebody else is `new` while the view is in sight. */
 const NEW_FOR = 3000;
+
+/** How often VS Code is told to show a row before it counts as failed. */
+const TRIES = 4;
 
 /** After which rows may look different. */
 const REPAINTS = ['rows', 'reset', 'progress', 'running'];
@@ -57,7 +60,9 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
   /** How often each fold was closed by us: VS Code closes none that it has seen open. */
   private readonly versions = new Map<string, number>();
   private hits: Hits | undefined;
-  private cut: string | undefined;
+  /** What the compaction that is looked at would keep. */
+  private kept: ReadonlySet<string> = new Set();
+  private readonly cutNode: TreeNode = { kind: 'cut', level: MAIN };
   private timer: NodeJS.Timeout | undefined;
   private forgetting: NodeJS.Timeout | undefined;
   private going: NodeJS.Timeout | undefined;
@@ -103,7 +108,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
 
   async getChildren(node?: TreeNode): Promise<TreeNode[]> {
     const model = this.model;
-    if (!model || node?.kind === 'more') {
+    if (!model || (node && node.kind !== 'row')) {
       return [];
     }
     const key = node ? node.id : MAIN;
@@ -127,6 +132,10 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     }
     this.shown.set(key, this.paint(key, model));
     const nodes: TreeNode[] = level.rows.map((row) => this.nodeOf(row));
+    const cut = this.cutIn(key, level.rows);
+    if (cut >= 0) {
+      nodes.splice(cut, 0, this.cutNode);
+    }
     if (level.earlier > 0) {
       nodes.unshift(this.moreNode(key, 'before'));
     }
@@ -139,6 +148,9 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
   getTreeItem(node: TreeNode): vscode.TreeItem {
     if (node.kind === 'more') {
       return moreItem(node, this.model);
+    }
+    if (node.kind === 'cut') {
+      return cutItem(this.model);
     }
     const painted = this.painted.get(node.id);
     const row = this.model?.row(node.id);
@@ -303,10 +315,22 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     }
   }
 
-  /** Shows where a compaction would cut; undefined: not any more. */
-  showCut(firstKept: EntryId | undefined): void {
-    this.cut = firstKept === undefined ? undefined : String(firstKept);
-    this.refreshSoon();
+  /** Draws where a compaction would cut, in front of what it keeps; of nothing: not any more. */
+  async showCut(kept: readonly EntryId[]): Promise<void> {
+    this.kept = new Set(kept.map(String));
+    if (this.view.visible) {
+      this.refresh();
+      if (this.cutIn(MAIN, this.model?.level(MAIN)?.rows ?? []) >= 0) {
+        await this.view.reveal(this.cutNode, { select: false, focus: false });
+      }
+    }
+  }
+
+  /** The place of the cut among rows; -1 where it is not. */
+  private cutIn(key: LevelKey, rows: readonly Row[]): number {
+    return key === MAIN && this.kept.size > 0
+      ? rows.findIndex((row) => row.first !== null && this.kept.has(String(row.first)))
+      : -1;
   }
 
   /** Has rows show what was searched for; undefined: nothing. */
@@ -414,7 +438,6 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
       outside: this.outside(model),
       marked: this.marked?.id,
       hits: this.hits,
-      cut: this.cut,
       doing: model.longOperation ? operationText(model.longOperation) : undefined,
       badges: vscode.workspace.getConfiguration('explorer').get('decorations.badges', true),
     });
@@ -422,7 +445,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
       this.painted.set(one.id, one);
     }
     return {
-      around: `${level?.earlier ?? 0}/${level?.later ?? 0}`,
+      around: `${level?.earlier ?? 0}/${level?.later ?? 0}/${this.cutIn(key, level?.rows ?? [])}`,
       painted: new Map(painted.map((one) => [one.id, JSON.stringify(one)])),
     };
   }
