@@ -20,8 +20,6 @@ export type { TreeNode };
 
 /** Milliseconds in which changes are joined; VS Code joins refreshes for 200 ms more. */
 const JOIN = 50;
-/** Milliseconds in which VS Code joins refreshes. */
-const JOINED = 200;
 /** Milliseconds a row of somebody else is `new` while the view is in sight. */
 const NEW_FOR = 3000;
 
@@ -202,7 +200,8 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
       return false;
     }
     this.refresh();
-    return this.bring(this.nodeOf(found.row), focus);
+    await this.bring(this.nodeOf(found.row), focus);
+    return true;
   }
 
   /** Goes to where one is in a session just opened, unless the user has been quicker elsewhere. */
@@ -269,23 +268,6 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
 
   private around(row: Row): Row | undefined {
     return row.level === MAIN ? undefined : this.model?.row(row.level);
-  }
-
-  /**
-   * Brings a row into sight. VS Code refuses while it is reading the row's level anew, which is soon
-   * over.
-   * @returns whether it is there now
-   */
-  private async bring(node: TreeNode, focus = false): Promise<boolean> {
-    for (const pause of [JOINED, 2 * JOINED, 0]) {
-      try {
-        await this.view.reveal(node, { select: true, focus });
-        return true;
-      } catch {
-        await new Promise((resolve) => setTimeout(resolve, pause));
-      }
-    }
-    return false;
   }
 
   /**
