@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import { Drafts } from './commands/drafts';
 import { actInGraph } from './commands/graphing';
+import { Problems } from './commands/problems';
 import { registerCommands } from './commands/table';
 import type { Desk } from './commands/tools';
 import { Connection } from './daemon/connection';
@@ -39,6 +40,7 @@ export function activate(context: vscode.ExtensionContext): Exports {
     header: new Header(connection, current, tree, searching),
     documents: new Documents(current),
     drafts: new Drafts(),
+    problems: new Problems(current),
     graphs: new Graphs({
       connection,
       current,
@@ -57,6 +59,7 @@ export function activate(context: vscode.ExtensionContext): Exports {
     desk.header,
     desk.documents,
     desk.drafts,
+    desk.problems,
     desk.graphs,
     new ContextView(current),
     new Happenings(current, tree, desk.header),

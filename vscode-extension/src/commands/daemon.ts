@@ -1,13 +1,16 @@
 /** The daemon: how it is, restarting it, and what to do without one. */
 
 import * as vscode from 'vscode';
-import { asFailure } from '../rpc/failure';
+import { asFailure, Failure } from '../rpc/failure';
 import { count } from '../texts/figures';
 import { say, type Command } from './tools';
 
 /** Others who use it are asked about first; all of them come back by themselves. */
 export const restartDaemon: Command = async (desk) => {
   try {
+    if (desk.connection.problemKind === 'VersionUnsupported') {
+      throw new Failure('Busy', 'Others may understand a daemon that this extension does not.');
+    }
     await desk.connection.restartDaemon(true);
   } catch (error) {
     const failure = asFailure(error);

@@ -10,6 +10,7 @@ import { graph, showInGraph } from './graphing';
 import * as looking from './looking';
 import { chooseModel } from './lending';
 import { clone, fork, goToTheirs, navigate, stay } from './navigating';
+import { problems } from './problems';
 import { continueInPi, openAppend, send } from './prompting';
 import * as sessions from './sessions';
 import { refuse, type Command, type Desk } from './tools';
@@ -37,6 +38,7 @@ const READING: Record<string, Command> = {
   nextHit: looking.nextHit,
   openSession: sessions.openSession,
   previousHit: looking.previousHit,
+  problems,
   refreshSessions: sessions.refreshSessions,
   restartDaemon,
   revealEntry: looking.revealEntry,

@@ -18,6 +18,7 @@ import type { SessionsView } from '../views/sessions';
 import { isRowNode } from '../views/rowItems';
 import type { BranchTree } from '../views/tree';
 import type { Drafts } from './drafts';
+import type { Problems } from './problems';
 
 export interface Desk {
   connection: Connection;
@@ -28,6 +29,7 @@ export interface Desk {
   header: Header;
   documents: Documents;
   drafts: Drafts;
+  problems: Problems;
   graphs: Graphs;
   lender: Lender;
   log: vscode.LogOutputChannel;

@@ -3,10 +3,10 @@
  * with growing pauses, and answered in sentences.
  */
 
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { Emitter } from '../model/events';
-import { asFailure, Failure } from '../rpc/failure';
+import { asFailure, Failure, type FailureKind } from '../rpc/failure';
 import {
   Peer,
   type Answers,
@@ -21,6 +21,8 @@ import { PROTOCOL_VERSION, type Announcement } from '../rpc/protocol';
 const PAUSES = [200, 500, 1000, 2000, 4000, 8000];
 /** Milliseconds until a connection that says nothing has failed. */
 const PATIENCE = 25_000;
+/** Milliseconds until a daemon that is told to end has not. */
+const STOPPING = 10_000;
 /** Methods without which the views are of no use. */
 const NEEDED: Method[] = ['session/open', 'session/rows', 'session/list', 'session/contextSize'];
 
@@ -60,8 +62,9 @@ export class Connection implements Daemon {
   /** When it was lost, and when the next try is; milliseconds since 1970. */
   since: number | undefined;
   nextTry: number | undefined;
-  /** Why there is none, in one sentence. */
+  /** Why there is none, in one sentence and in a word. */
   problem: string | undefined;
+  problemKind: FailureKind | undefined;
   /** What is amiss between the versions, though they understand each other; one sentence. */
   skew: string | undefined;
   server: Announcement | undefined;
@@ -123,7 +126,7 @@ export class Connection implements Daemon {
     clearTimeout(this.timer);
     this.peer?.notify('exit', {});
     this.drop();
-    this.since = this.nextTry = this.problem = undefined;
+    this.since = this.nextTry = this.problem = this.problemKind = undefined;
     this.become('idle');
   }
 
@@ -138,8 +141,27 @@ export class Connection implements Daemon {
           throw error;
         }
       }
+    } else if (this.problemKind === 'VersionUnsupported') {
+      await this.endByProgram();
     }
     this.reconnect();
+  }
+
+  /** Has the program end a daemon that does not understand this extension. */
+  private async endByProgram(): Promise<void> {
+    const program = await this.options.findProgram();
+    if (program === undefined) {
+      return;
+    }
+    const env = { ...process.env, ...this.options.env };
+    await new Promise<void>((resolve) => {
+      execFile(program, ['stop'], { env, timeout: STOPPING }, (error, _, said) => {
+        if (error) {
+          this.options.log(said.trim() || error.message);
+        }
+        resolve();
+      });
+    });
   }
 
   /**
@@ -276,7 +298,7 @@ export class Connection implements Daemon {
   private isUp(server: Announcement): void {
     this.server = server;
     this.tries = 0;
-    this.since = this.problem = undefined;
+    this.since = this.problem = this.problemKind = undefined;
     this.skew = skewOf(server);
     this.options.log(`connected to pisessiond ${server.build}`);
     if (this.skew) {
@@ -307,6 +329,7 @@ export class Connection implements Daemon {
       this.problem = 'The connection to pisessiond was lost.';
       this.options.log('the connection was lost');
     }
+    this.problemKind = failure?.kind ?? 'Offline';
     this.since ??= Date.now();
     if (failure?.kind === 'NotInstalled') {
       this.become('missing');

@@ -14,7 +14,7 @@ export function changeSentence(change: Change, clock: string): string | undefine
   const who = nameOf(change.origin);
   switch (change.kind) {
     case 'navigate':
-      return `${who} moved the leaf ${clock}.`;
+      return `${who} moved the leaf ${clock}; Alt+End reveals it.`;
     case 'compact':
       return `${who} compacted the session ${clock}.`;
     case 'append':

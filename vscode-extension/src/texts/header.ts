@@ -2,6 +2,7 @@
 
 import type { Connection } from '../daemon/connection';
 import type { SessionModel } from '../model/session';
+import type { EntryId, TreeFilter } from '../model/wire';
 import { MAIN } from '../model/rows';
 import { count, readClock } from './figures';
 import { cleanLine, cut } from './plain';
@@ -9,11 +10,11 @@ import { figureOf, nameOf, operationText } from './status';
 
 /** `login-fix · 42%`, and which hit of a search is at hand. */
 export function titleLine(
-  model: Pick<SessionModel, 'info' | 'size'>,
+  model: Pick<SessionModel, 'info' | 'size'> | undefined,
   place?: string,
 ): string | undefined {
-  const info = model.info;
-  if (!info) {
+  const info = model?.info;
+  if (!model || !info) {
     return undefined;
   }
   const id = typeof info.header.id === 'string' ? info.header.id.slice(0, 8) : 'pi';
@@ -23,39 +24,37 @@ export function titleLine(
   return parts.filter((part) => part !== '').join(' · ');
 }
 
-type Link = Pick<Connection, 'state' | 'problem' | 'since' | 'nextTry' | 'skew'>;
+type Link = Pick<Connection, 'state' | 'since' | 'nextTry' | 'skew'>;
+
+export interface Message {
+  /** Whether the connection has been gone for long enough to be worth a word. */
+  isOffline: boolean;
+  isTrusted: boolean;
+  /** What has just happened. */
+  news?: string | undefined;
+  now: number;
+}
 
 /** Sentences above the rows, the most urgent first; undefined when all is well. */
 export function headerMessage(
   link: Link,
   model: SessionModel | undefined,
-  isLong: boolean,
-  news?: string,
+  message: Message,
 ): string | undefined {
   const sentences = [
-    ...linkSentences(link, model, isLong),
-    ...(news === undefined ? [] : [news]),
+    ...(message.isOffline ? [offlineSentence(link, message.now)] : []),
+    ...(link.skew === undefined ? [] : [link.skew]),
+    ...(message.news === undefined ? [] : [message.news]),
     ...sessionSentences(model),
+    ...(message.isTrusted ? [] : ['This folder is not trusted: sessions can only be read.']),
   ];
   return sentences.length > 0 ? sentences.join(' ') : undefined;
 }
 
-function* linkSentences(
-  link: Link,
-  model: SessionModel | undefined,
-  isLong: boolean,
-): Generator<string> {
-  if (link.state === 'connecting' && isLong) {
-    yield 'Starting pisessiond…';
-  } else if (link.state === 'offline' && model?.info) {
-    const since = link.since === undefined ? undefined : new Date(link.since).toISOString();
-    yield `Offline since ${readClock(since)?.clock ?? 'just now'}; rows are as they were last.`;
-  } else if (link.state === 'offline' && link.problem) {
-    yield cleanLine(link.problem);
-  }
-  if (link.skew) {
-    yield link.skew;
-  }
+function offlineSentence({ since, nextTry }: Link, now: number): string {
+  const lost = readClock(new Date(since ?? now).toISOString())?.clock ?? '';
+  const wait = nextTry === undefined ? 0 : Math.max(Math.ceil((nextTry - now) / 1000), 1);
+  return `Offline since ${lost}, ${wait > 0 ? `next try in ${wait} s` : 'trying again'}.`;
 }
 
 function* sessionSentences(model: SessionModel | undefined): Generator<string> {
@@ -73,7 +72,7 @@ function* sessionSentences(model: SessionModel | undefined): Generator<string> {
     yield `${nameOf(model.longOperation.origin)} is ${operationText(model.longOperation)}`;
   }
   if (info.leafConflict) {
-    yield 'pi went on elsewhere: the menu of this view goes there, or stays here.';
+    yield conflictSentence(model, info.leafConflict.theirs);
   }
   if (info.readOnly !== null) {
     yield cleanLine(info.readOnly);
@@ -81,8 +80,26 @@ function* sessionSentences(model: SessionModel | undefined): Generator<string> {
   if (info.problems.length > 0) {
     yield `${count(info.problems.length, 'problem')} in the file.`;
   }
-  const rows = model.level(MAIN)?.rows.length ?? 0;
-  if (model.filter === 'labeled-only' && rows <= 1) {
-    yield `No labelled rows, ${count(info.entryCount, 'entry', 'entries')} hidden.`;
+  yield* hiddenSentence(model, info.entryCount);
+}
+
+function conflictSentence(model: SessionModel, theirs: EntryId | null): string {
+  const title = theirs === null ? undefined : model.rowOf(theirs)?.title;
+  const where = title === undefined ? 'elsewhere' : `at “${cut(cleanLine(title), 40)}”`;
+  return `pi went on ${where}: Navigate There, or Stay, by the buttons of this view.`;
+}
+
+const SHOWN: Partial<Record<TreeFilter, string>> = {
+  'no-tools': 'messages',
+  'user-only': 'messages of yours',
+  'labeled-only': 'labelled rows',
+};
+
+/** Said where a filter leaves nothing but where one is. */
+function* hiddenSentence(model: SessionModel, entries: number): Generator<string> {
+  const rows = model.level(MAIN)?.rows;
+  const shown = SHOWN[model.filter];
+  if (rows && shown && entries > 0 && rows.every((row) => row.kind === 'here')) {
+    yield `No ${shown}, ${count(entries, 'entry', 'entries')} hidden.`;
   }
 }

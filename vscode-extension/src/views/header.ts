@@ -4,10 +4,15 @@ import * as vscode from 'vscode';
 import type { Connection } from '../daemon/connection';
 import type { SessionModel } from '../model/session';
 import type { Grade } from '../model/wire';
+import { MAIN } from '../model/rows';
 import { thresholdSentence } from '../texts/happenings';
 import { headerMessage, titleLine } from '../texts/header';
 import { statusText, type Thresholds } from '../texts/status';
-import type { CurrentSession } from './current';
+import { cleanLine } from '../texts/plain';
+import { welcomeOf, type Welcome } from '../texts/waiting';
+import { currentFolder, type CurrentSession } from './current';
+import { ContextKeys, sessionKeys } from './keys';
+import { Waiting } from './waiting';
 import type { Searching } from './searching';
 import type { BranchTree } from './tree';
 
@@ -17,17 +22,15 @@ const COLOURS = {
   high: 'statusBarItem.errorBackground',
 } as const;
 
-/** Milliseconds before anything says that it takes a while. */
-const CALM = 300;
 /** Milliseconds a sentence stands in the status bar. */
 const READ = 6000;
 
 export class Header implements vscode.Disposable {
   private readonly item: vscode.StatusBarItem;
-  private readonly keys = new Map<string, unknown>();
+  private readonly keys = new ContextKeys();
   private readonly disposables: vscode.Disposable[] = [];
-  private calm: NodeJS.Timeout | undefined;
-  private isLong = false;
+  private readonly waiting = new Waiting(() => this.update());
+  private readonly losing = new Waiting(() => this.update());
   private last = '';
   private news: string | undefined;
   private grade: Grade | undefined;
@@ -48,17 +51,7 @@ export class Header implements vscode.Disposable {
       }
       this.update();
     });
-    connection.onState((state) => {
-      clearTimeout(this.calm);
-      this.isLong = false;
-      if (state === 'connecting') {
-        this.calm = setTimeout(() => {
-          this.isLong = true;
-          this.update();
-        }, CALM);
-      }
-      this.update();
-    });
+    connection.onState(() => this.update());
     this.disposables.push(
       this.item,
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.update()),
@@ -72,7 +65,8 @@ export class Header implements vscode.Disposable {
   }
 
   dispose(): void {
-    clearTimeout(this.calm);
+    this.waiting.take(false);
+    this.losing.take(false);
     for (const one of this.disposables) {
       one.dispose();
     }
@@ -88,18 +82,51 @@ export class Header implements vscode.Disposable {
 
   update(): void {
     const model = this.current.model;
+    const { state, since } = this.connection;
+    const hasRows = model?.level(MAIN) !== undefined;
+    this.losing.take(since !== undefined && state !== 'ready');
+    this.waiting.take(!hasRows && (state === 'connecting' || state === 'ready'));
     this.setKeys(model);
     this.setStatus(model);
-    this.tree.view.description = model && titleLine(model, this.searching.walk?.place);
-    this.tree.view.message = headerMessage(this.connection, model, this.isLong, this.news);
+    this.tree.view.description = titleLine(model, this.searching.walk?.place) ?? this.reason(model);
+    // A message would take the place of what is offered where there are no rows.
+    this.tree.view.message = hasRows
+      ? headerMessage(this.connection, model, {
+          isOffline: this.losing.waited !== 'calm',
+          isTrusted: vscode.workspace.isTrusted,
+          news: this.news,
+          now: Date.now(),
+        })
+      : undefined;
+  }
+
+  private welcome(model: SessionModel | undefined): Welcome {
+    return welcomeOf({
+      state: this.connection.state,
+      linkProblem: this.connection.problemKind,
+      problem: model?.problem?.kind,
+      isWished: model !== undefined,
+      hasFolder: currentFolder() !== undefined,
+      waited: this.waiting.waited,
+    });
+  }
+
+  /** Why there are no rows, where that is more than the view itself can say. */
+  private reason(model: SessionModel | undefined): string | undefined {
+    const why =
+      this.connection.state === 'offline' ? this.connection.problem : model?.problem?.message;
+    return why === undefined ? undefined : cleanLine(why);
   }
 
   private setStatus(model: SessionModel | undefined): void {
+    const size = model?.size ?? null;
+    const { state } = this.connection;
     const shown = statusText({
-      size: model?.size ?? null,
+      size,
       operation: model?.longOperation ?? null,
-      isUnsaved: model?.info?.unsaved ?? false,
-      state: this.connection.state,
+      isUnsaved: model?.info?.unsaved === true,
+      // What is over at once would only blink.
+      state: size && this.losing.waited === 'calm' ? 'ready' : state,
       thresholds: ownThresholds(),
     });
     const signature = JSON.stringify(shown ?? null);
@@ -107,7 +134,7 @@ export class Header implements vscode.Disposable {
       return;
     }
     this.last = signature;
-    this.sayThreshold(shown?.grade, model?.size?.percent ?? null);
+    this.sayThreshold(shown?.grade, size?.percent ?? null);
     if (!shown) {
       this.item.hide();
       return;
@@ -129,26 +156,14 @@ export class Header implements vscode.Disposable {
   }
 
   private setKeys(model: SessionModel | undefined): void {
-    this.setKey('state', this.connection.state);
-    this.setKey('hasSession', model?.handle !== undefined);
-    this.setKey('noSession', model?.problem?.kind === 'SessionNotFound' || !model);
-    this.setKey('busy', (model?.operation ?? null) !== null);
-    this.setKey(
-      'readOnly',
-      !vscode.workspace.isTrusted || (model?.info?.readOnly ?? null) !== null,
-    );
-    this.setKey('canUndo', !this.current.undo.isEmpty);
-    this.setKey('leafConflict', (model?.info?.leafConflict ?? null) !== null);
-    this.setKey('searching', this.searching.walk !== undefined);
-    this.setKey('marked', this.tree.marked !== undefined);
-    this.setKey('filter', model?.filter ?? 'default');
-  }
-
-  private setKey(name: string, value: unknown): void {
-    if (this.keys.get(name) !== value) {
-      this.keys.set(name, value);
-      void vscode.commands.executeCommand('setContext', `pisessiond.${name}`, value);
-    }
+    this.keys.set({
+      ...sessionKeys(model),
+      state: this.connection.state,
+      welcome: model?.level(MAIN) ? '' : this.welcome(model),
+      canUndo: !this.current.undo.isEmpty,
+      searching: this.searching.walk !== undefined,
+      marked: this.tree.marked !== undefined,
+    });
   }
 }
 
