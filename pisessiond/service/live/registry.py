@@ -111,6 +111,7 @@ class LivePis:
                 held.live.arrive(pi)
                 for old in before:
                     if old is not pi:
+                        pi.uncounted = old.uncounted
                         self._replace(old)
                 async with held.changing:
                     position = await self._take_over(held, pi, given, is_known=bool(before))
@@ -160,8 +161,11 @@ class LivePis:
                 await held.take_in_news()
             finally:
                 held.live.presumed = None
-            known = len(held.session.index) - unseen_by(held.session, given.session.last_id)
-            pi.uncounted = known - given.session.count
+            if given.reason != "reconnect":
+                # It has just read the file, up to its newest entry. One that comes back may have
+                # missed lines before that.
+                known = len(held.session.index) - unseen_by(held.session, given.session.last_id)
+                pi.uncounted = known - given.session.count
             if held.has_unkept_place and given.reason in ("startup", "resume"):
                 position = held.leaf if held.live.owner is pi and pi.process.drives else None
         held.has_unkept_place = False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from pisessiond.core.errors import EntryNotFound, NothingToCompact
+from pisessiond.core.errors import NothingToCompact
 from pisessiond.core.lines import EntryId
 from pisessiond.service.errors import (
     LeafMoved,
@@ -160,7 +160,8 @@ def refusal(held: SessionQueue, pi: RunningPi, kind: str, answer: Mapping[str, A
         case "NothingToCompact":
             return NothingToCompact(message or "pi finds nothing to compact.")
         case "EntryNotFound":
-            return EntryNotFound(answer.get("needs") or "")
+            # Here it is, or it would have been refused here.
+            return Unsupported(f"pi {pi.pid} has not read that entry yet.", "session/reread")
         case "ReadOnly":
             return ReadOnly(message or "pi does not let itself be moved.", f"pi {pi.pid}")
         case _:
