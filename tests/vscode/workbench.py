@@ -119,7 +119,7 @@ class Workbench:
         trust = {"security.workspace.trust.enabled": not is_trusting}
         self.write_settings({**trust, **(settings or {})})
         if vsix is not None:
-            self._install(vsix)
+            self.install(vsix)
         self.port = _free_port()
         self.server = self._serve()
         try:
@@ -221,7 +221,8 @@ class Workbench:
         ]
         return [str(node_path()), str(_SERVER), *folders, *words]
 
-    def _install(self, vsix: Path) -> None:
+    def install(self, vsix: Path) -> None:
+        """Installs an extension; windows opened later have it."""
         subprocess.run(
             self._command("--install-extension", str(vsix)),
             check=True,
