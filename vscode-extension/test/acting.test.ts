@@ -88,7 +88,7 @@ test('a dry run draws the cut between what is summarised and what is kept', () =
   const at = lines.findIndex((line) => line.startsWith('── cut, inside a turn'));
   assert.match(lines[at - 1] ?? '', /You: Port the store +~41k$/);
   assert.match(lines[at + 1] ?? '', /^kept, 1 entry.* ~20k$/);
-  assert.match(lines[0] ?? '', /^now {4}▰+▱*│? 186k 93% +compaction due from 184k$/);
+  assert.match(lines[0] ?? '', /^now {4}▰+▱*│? 186k 93% +automatic compaction at 184k$/);
   assert.equal(lines.at(-1), 'Nobody is set up to summarise.');
 });
 

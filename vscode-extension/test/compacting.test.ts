@@ -6,10 +6,6 @@ import { Place, Talk } from './daemon';
 import type { Drawn, Editor } from './editor';
 import { labels, LIMIT, openWindow, until } from './windows';
 
-interface Described {
-  description: string;
-}
-
 describe('a window with much to compact', () => {
   const place = new Place();
   const environment = { ...process.env };
@@ -57,8 +53,12 @@ describe('a window with much to compact', () => {
       };
       await editor.run('compact');
       assert.match(document, /\nsummarised, \d+ entries.*\n[^]*── cut\b[^]*\nkept, \d+ entries/);
-      const words = (await drawn)?.map(({ item }) => String((item as Described).description));
-      assert.equal(words?.filter((word) => word.includes('the cut is above')).length, 1);
+      const shown = labels((await drawn) ?? []);
+      assert.equal(shown.filter((label) => label === '── cut ──').length, 1);
+      assert.deepEqual(
+        shown.filter((label) => label !== '── cut ──'),
+        rows,
+      );
       assert.deepEqual(await tree(), rows);
     },
   );

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import type { CompactionPreview, CompactParams, CompactResult } from '../model/wire';
 import { MAIN } from '../model/rows';
 import type { SessionModel } from '../model/session';
-import { compactionLines, writer } from '../texts/compaction';
+import { compactionLines, compactionPage, writer } from '../texts/compaction';
 import { formatTokens, wholePercent } from '../texts/figures';
 import { cleanLine, cleanText, cut, withoutIcons } from '../texts/plain';
 import { operationText } from '../texts/status';
@@ -25,14 +25,12 @@ export const compact: Command = async (desk) => {
     return;
   }
   const lines = compactionLines(preview, model.size, model.level(MAIN)?.rows ?? []);
-  desk.tree.showCut(preview.firstKept);
+  void desk.tree.showCut(preview.kept);
   try {
-    await showPreview(
-      desk.documents.add('Compaction, dry run', '```\n' + lines.join('\n') + '\n```\n'),
-    );
+    await showPreview(desk.documents.add('Compaction, dry run', compactionPage(lines)));
     await act(desk, await choose(desk, preview));
   } finally {
-    desk.tree.showCut(undefined);
+    void desk.tree.showCut([]);
   }
 };
 

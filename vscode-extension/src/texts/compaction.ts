@@ -75,7 +75,7 @@ export function compactionLines(
 ): string[] {
   const gone = stretchOf(rows, preview.summarised);
   const kept = stretchOf(rows, preview.kept);
-  const due = size?.dueAt == null ? '' : `compaction due from ${formatTokens(size.dueAt)}`;
+  const due = size?.dueAt == null ? '' : `automatic compaction at ${formatTokens(size.dueAt)}`;
   const isMeasured = size?.measured != null;
   const atMost = `and the summary, at most ${formatTokens(preview.summaryAtMost)}`;
   const entries = (ids: readonly EntryId[]) => count(ids.length, 'entry', 'entries');
@@ -93,6 +93,25 @@ export function compactionLines(
     ...(preview.previousSummary ? ['the earlier summary is brought up to date'] : []),
     ...writerLines(preview),
   ];
+}
+
+/**
+ * The dry run as a page. The list of what can be done hangs over its first lines, so that these say
+ * what needs no looking at.
+ */
+export function compactionPage(lines: readonly string[]): string {
+  return [
+    '# Compaction, a dry run',
+    '',
+    'Nothing is changed yet: the list above asks how to go on, and Escape leaves it.',
+    'The summary takes the place of what stands above the cut when the model is asked;',
+    'the entries stay in the file and in the tree.',
+    '',
+    '```text',
+    ...lines,
+    '```',
+    '',
+  ].join('\n');
 }
 
 function cutLine(preview: CompactionPreview): string {

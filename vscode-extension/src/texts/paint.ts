@@ -32,8 +32,6 @@ export interface PaintOptions {
   marked?: string;
   /** What was searched for, in words, and the entries that say it. */
   hits?: { words: readonly string[]; entries: ReadonlySet<string> };
-  /** The first entry that the compaction which is looked at would keep. */
-  cut?: string;
   /** What runs, said on the row where one is. */
   doing?: string;
   /** False where badges are turned off: then the percent leads the description. */
@@ -120,9 +118,6 @@ function* spokenHere(row: Row, options: PaintOptions): Generator<string> {
   if (options.marked === row.id) {
     yield 'Marked to be compared.';
   }
-  if (isCutAbove(row, options)) {
-    yield 'The cut is above.';
-  }
 }
 
 function isHit(row: Row, options: PaintOptions): boolean {
@@ -132,10 +127,6 @@ function isHit(row: Row, options: PaintOptions): boolean {
 
 function isNew(row: Row, options: PaintOptions): boolean {
   return row.kind !== 'here' && row.last !== null && !!options.fresh?.has(String(row.last));
-}
-
-function isCutAbove(row: Row, options: PaintOptions): boolean {
-  return options.cut !== undefined && String(row.first) === options.cut && row.kind !== 'here';
 }
 
 function labelOf(row: Row, options: PaintOptions): string {
@@ -175,9 +166,6 @@ function* countWords(row: Row): Generator<string> {
 }
 
 function* stateWords(row: Row, options: PaintOptions): Generator<string> {
-  if (isCutAbove(row, options)) {
-    yield 'the cut is above';
-  }
   if (options.marked === row.id) {
     yield 'A';
   }
@@ -241,7 +229,7 @@ function menuWords(row: Row): string[] {
   const words: string[] = [row.kind];
   const has = (flag: Row['flags'][number]) => row.flags.includes(flag);
   if (row.entry === null) {
-    return words;
+    return row.kind === 'here' ? [...words, 'empty'] : words;
   }
   words.push('entry');
   if (!STANDS_FOR_MANY.includes(row.kind)) {

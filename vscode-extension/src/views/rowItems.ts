@@ -8,11 +8,13 @@ import { plainText } from '../texts/entries';
 import type { PaintedRow } from '../texts/paint';
 import { cleanText } from '../texts/plain';
 import { rowUri } from './badges';
+import type { CutNode } from './cut';
 
-/** A row, or the line that stands for rows which have not been read. */
+/** A row, the line that stands for rows which have not been read, or that of a compaction's cut. */
 export type TreeNode =
   | { kind: 'row'; id: string; level: LevelKey }
-  | { kind: 'more'; level: LevelKey; side: 'before' | 'after' };
+  | { kind: 'more'; level: LevelKey; side: 'before' | 'after' }
+  | CutNode;
 
 export type RowNode = TreeNode & { kind: 'row' };
 export type MoreNode = TreeNode & { kind: 'more' };

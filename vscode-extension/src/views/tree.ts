@@ -14,7 +14,8 @@ import {
 } from '../texts/paint';
 import { operationText } from '../texts/status';
 import type { CurrentSession } from './current';
-import { bodyOf, cutItem, isRowNode, moreItem, rowItem, type TreeNode } from './rowItems';
+import { Cut, cutItem } from './cut';
+import { bodyOf, isRowNode, moreItem, rowItem, type TreeNode } from './rowItems';
 
 export type { TreeNode };
 
@@ -58,9 +59,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
   /** How often each fold was closed by us: VS Code closes none that it has seen open. */
   private readonly versions = new Map<string, number>();
   private hits: Hits | undefined;
-  /** What the compaction that is looked at would keep. */
-  private kept: ReadonlySet<string> = new Set();
-  private readonly cutNode: TreeNode = { kind: 'cut', level: MAIN };
+  private readonly cut = new Cut();
   private timer: NodeJS.Timeout | undefined;
   private forgetting: NodeJS.Timeout | undefined;
   private going: NodeJS.Timeout | undefined;
@@ -130,9 +129,9 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     }
     this.shown.set(key, this.paint(key, model));
     const nodes: TreeNode[] = level.rows.map((row) => this.nodeOf(row));
-    const cut = this.cutIn(key, level.rows);
+    const cut = this.cut.placeIn(key, level.rows);
     if (cut >= 0) {
-      nodes.splice(cut, 0, this.cutNode);
+      nodes.splice(cut, 0, this.cut.node);
     }
     if (level.earlier > 0) {
       nodes.unshift(this.moreNode(key, 'before'));
@@ -299,20 +298,11 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
 
   /** Draws where a compaction would cut, in front of what it keeps; of nothing: not any more. */
   async showCut(kept: readonly EntryId[]): Promise<void> {
-    this.kept = new Set(kept.map(String));
-    if (this.view.visible) {
-      this.refresh();
-      if (this.cutIn(MAIN, this.model?.level(MAIN)?.rows ?? []) >= 0) {
-        await this.view.reveal(this.cutNode, { select: false, focus: false });
-      }
+    this.cut.set(kept);
+    this.refresh();
+    if (this.view.visible && this.cut.placeIn(MAIN, this.model?.level(MAIN)?.rows ?? []) >= 0) {
+      await this.view.reveal(this.cut.node, { select: false, focus: false });
     }
-  }
-
-  /** The place of the cut among rows; -1 where it is not. */
-  private cutIn(key: LevelKey, rows: readonly Row[]): number {
-    return key === MAIN && this.kept.size > 0
-      ? rows.findIndex((row) => row.first !== null && this.kept.has(String(row.first)))
-      : -1;
   }
 
   /** Has rows show what was searched for; undefined: nothing. */
@@ -427,7 +417,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
       this.painted.set(one.id, one);
     }
     return {
-      around: `${level?.earlier ?? 0}/${level?.later ?? 0}/${this.cutIn(key, level?.rows ?? [])}`,
+      around: `${level?.earlier ?? 0}/${level?.later ?? 0}/${this.cut.placeIn(key, level?.rows ?? [])}`,
       painted: new Map(painted.map((one) => [one.id, JSON.stringify(one)])),
     };
   }
