@@ -256,6 +256,42 @@ describe('a session shared with a real daemon', () => {
     model.close();
   });
 
+  test('of a long level the end is shown, with what is earlier above it', LIMIT, async () => {
+    const made = new Talk();
+    made.user('Where it began');
+    const began = made.leaf;
+    for (let turn = 0; turn < 300; turn++) {
+      made.user(`Turn ${turn}`);
+      made.answer(`Done ${turn}`, 20_000);
+    }
+    // The branch ends inside work, which is a level of its own.
+    made.step('pytest -q', 'passed', 20_000);
+    made.step('git diff', 'nothing', 20_000);
+    made.leaf = began;
+    made.user('Another way');
+    for (let step = 0; step < 600; step++) {
+      made.step(`cat part${step}`, 'x', 20_000);
+    }
+    made.answer('All read', 20_000);
+    const model = await open(made.entries);
+    const rows = model.level(MAIN)?.rows ?? [];
+    const work = rows.find((row) => row.kind === 'work');
+    const steps = await model.inside(work?.id ?? '');
+    assert.equal(steps?.rows.length, 500);
+    assert.equal(steps.earlier, 100);
+    assert.match(steps.rows.at(-1)?.title ?? '', /cat part599/);
+    const alternative = rows.find((row) => row.kind === 'alternative');
+    const branch = await model.inside(alternative?.id ?? '');
+    assert.equal(branch?.rows.at(-1)?.kind, 'work');
+    assert.equal(branch.later, 0);
+    assert.equal(branch.rows.length + branch.earlier, branch.total);
+    assert.equal(branch.rows.length, 501);
+    await model.more(alternative?.id ?? '', 'before');
+    assert.equal(branch.earlier, 0);
+    assert.equal(branch.rows[0]?.title, 'Turn 0');
+    model.close();
+  });
+
   test('after any acts of others the rows are those that a new reader gets', LIMIT, async () => {
     const model = await open();
     const session = await asOther(model);

@@ -5,6 +5,7 @@
 
 import { asFailure, type Failure } from '../rpc/failure';
 import type { EntryId, Row, RowsChange, RowsParams, RowsResult } from './wire';
+import { readLast } from './lastRows';
 import { Level } from './level';
 
 /** Rows of a page. */
@@ -13,6 +14,8 @@ export const PAGE = 500;
 const LARGE_PAGE = 2000;
 /** Alternatives of a group are read in smaller pieces. */
 const GROUP_PAGE = 50;
+/** How the ids of groups begin. */
+const GROUP = 'g:';
 /** How often one page is asked for. */
 const ATTEMPTS = 3;
 /** Rows of a page in which one is looked for. */
@@ -25,6 +28,10 @@ export const MAIN = null;
 export type LevelKey = string | null;
 
 export type RowsWish = Omit<RowsParams, 'session' | 'filter'>;
+
+/** The end of a level, where a long one has gone on last. */
+const LAST = 'last';
+type Piece = RowsWish | typeof LAST;
 
 /** A row that was looked for. */
 export interface Found {
@@ -156,7 +163,7 @@ export class RowLevels {
           return;
         }
         try {
-          const inside = new Level(await this.ask({ level: row.id, count: pageOf(row.id) }));
+          const inside = new Level(await this.readLast(row.id, row));
           into.set(row.id, inside);
           await this.gather(inside.rows, into);
         } catch {
@@ -169,7 +176,7 @@ export class RowLevels {
   /** Rows inside one, read where they are not known; undefined where that fails. */
   async inside(key: LevelKey): Promise<Level | undefined> {
     if (!this.levels.has(key) && key !== MAIN && !this.pending.has(key)) {
-      void this.askLevel(key, { count: pageOf(key) }, (page) => {
+      void this.askLevel(key, LAST, (page) => {
         this.levels.set(key, new Level(page));
       });
     }
@@ -260,7 +267,15 @@ export class RowLevels {
     return known && { row: known, path, opened };
   }
 
-  private askLevel(key: LevelKey, wish: RowsWish, take: (page: RowsResult) => void): Promise<void> {
+  /** The last rows of a level; of a group, which has the newest in front, the first. */
+  private readLast(key: string, around: Row | undefined): Promise<RowsResult> {
+    const count = pageOf(key);
+    return key.startsWith(GROUP)
+      ? this.ask({ level: key, count })
+      : readLast(this.ask, key, around?.last ?? null, count);
+  }
+
+  private askLevel(key: LevelKey, wish: Piece, take: (page: RowsResult) => void): Promise<void> {
     const answered = this.answer(key, wish, take).then((hasChanged) => {
       if (this.pending.get(key) === answered) {
         this.pending.delete(key);
@@ -279,7 +294,7 @@ export class RowLevels {
    */
   private async answer(
     key: LevelKey,
-    wish: RowsWish,
+    wish: Piece,
     take: (page: RowsResult) => void,
   ): Promise<boolean> {
     const mine = ++this.questions;
@@ -287,7 +302,7 @@ export class RowLevels {
     this.asked.set(key, mine);
     const counts = () => this.asked.get(key) === mine && generation === this.generation;
     try {
-      const page = await this.ask(key === MAIN ? wish : { ...wish, level: key });
+      const page = await this.read(key, wish);
       if (!counts()) {
         return false;
       }
@@ -305,6 +320,13 @@ export class RowLevels {
       this.asked.delete(key);
       return this.failed(key, error);
     }
+  }
+
+  private read(key: LevelKey, wish: Piece): Promise<RowsResult> {
+    if (key !== MAIN) {
+      return wish === LAST ? this.readLast(key, this.row(key)) : this.ask({ ...wish, level: key });
+    }
+    return this.ask(wish === LAST ? { around: 'here', count: PAGE } : wish);
   }
 
   private failed(key: LevelKey, error: unknown): boolean {
@@ -399,8 +421,7 @@ export class RowLevels {
       this.asked.delete(key);
       return;
     }
-    const wish = key === MAIN ? { around: 'here' as const, count: PAGE } : { count: pageOf(key) };
-    void this.askLevel(key, wish, (page) => {
+    void this.askLevel(key, LAST, (page) => {
       const level = this.levels.get(key);
       if (level) {
         level.replace(page);
@@ -423,7 +444,7 @@ export class RowLevels {
 }
 
 function pageOf(key: LevelKey): number {
-  return key?.startsWith('g:') ? GROUP_PAGE : PAGE;
+  return key?.startsWith(GROUP) ? GROUP_PAGE : PAGE;
 }
 
 /** Whether acting on a row means this entry, or the row stands for it. */
