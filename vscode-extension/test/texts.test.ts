@@ -142,7 +142,7 @@ test('menus offer what a row can do', () => {
   assert.equal(words({ flags: ['active', 'omitted'] }), 'user entry navigable labelable omitted');
   assert.equal(words({ flags: [] }), 'user entry navigable labelable');
   assert.equal(words({ kind: 'summarised' }), 'summarised entry');
-  assert.equal(words({ kind: 'here', entry: null }), 'here');
+  assert.equal(words({ kind: 'here', entry: null }), 'here empty');
 });
 
 test('a tooltip says who, when, what, where and how full, in plain text', () => {
