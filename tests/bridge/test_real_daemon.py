@@ -44,7 +44,7 @@ class Room:
         entries = [entry["id"] for entry in await self.pi.entries()]
         leaf = await self.pi.leaf()
         await self.session.sync()
-        opened = await self.client.open(path=self.session.path)
+        opened = await self.client.open(path=self.session.path or "")
         assert opened.leaf == leaf
         assert await self.ids() == entries
         lines = Path(self.session.path or "").read_text("utf-8").splitlines()

@@ -22,6 +22,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 
 Json = dict[str, Any]
 
+ACTS = ("move", "mark", "append", "compare", "prompt", "typed")
+
 
 @pytest.fixture
 async def true_daemon(home: PiHome, anyio_backend: str) -> AsyncIterator[RealDaemon]:
@@ -155,7 +157,7 @@ async def test_pi_that_ends_leaves_the_session_to_us(home: PiHome, true_daemon: 
         assert await one.pi.close() == 0
         await live_pis(one.client, 0)
 
-        opened = await one.client.open(path=one.session.path)
+        opened = await one.client.open(path=one.session.path or "")
         assert opened.leaf == leaf
         message = {"role": "user", "content": "Ours."}
         done = await opened.append({"type": "message", "message": message})
@@ -167,7 +169,7 @@ async def test_random_acts_of_all_end_in_one_session(
     home: PiHome, true_daemon: RealDaemon, model: MarkedModel
 ) -> None:
     chance = random.Random(11)
-    accepted = 2
+    accepted, refusals = 2, set()
     async with room(home, true_daemon) as one, true_daemon.client("second") as second:
         path = one.session.path or ""
         sessions = [one.session, await second.open(path=path)]
@@ -176,30 +178,59 @@ async def test_random_acts_of_all_end_in_one_session(
             entries = await one.pi.entries()
             target = chance.choice(entries)["id"]
             try:
-                match chance.randrange(6):
-                    case 0:
+                match chance.choice(ACTS):
+                    case "move":
                         await session.navigate(target)
-                    case 1:
+                    case "mark":
                         await session.label(target, f"mark {step}")
-                    case 2:
+                    case "append":
                         custom = {"type": "custom", "customType": "x", "data": {"n": step}}
                         await session.append(custom)
-                    case 3:
+                    case "compare":
                         await session.navigate(target, base_leaf=session.leaf)
-                    case 4:
+                    case "prompt":
                         await session.prompt(f"Step {step}.")
                         accepted += 1
-                    case 5:
+                    case _:
                         await one.pi.ask(
                             "prompt", message=f"Typed {step}.", streamingBehavior="steer"
                         )
                         accepted += 1
             except RpcFailure as failure:
-                assert failure.kind in {"Busy", "LeafMoved", "Cancelled"}, failure
+                refusals.add(failure.kind)
         state = await one.pi.data("get_state")
         await one.pi.until(lambda: not state["isStreaming"] or one.pi.settled, "the end")
         with anyio.fail_after(PATIENCE):
             while (await one.pi.data("get_state"))["isStreaming"]:
                 await anyio.sleep(0.05)
+        assert refusals <= {"Busy", "LeafMoved", "Cancelled"}
         assert len(await one.user_messages()) == accepted
         await one.agrees()
+
+
+async def test_a_place_outlives_pi_with_one_entry_at_most(
+    home: PiHome, true_daemon: RealDaemon
+) -> None:
+    async with room(home, true_daemon) as one:
+        path = Path(one.session.path or "")
+        place = (await one.session.navigate((await one.user_messages())[-1]))["leaf"]
+        lines = path.read_text().count("\n")
+        assert await one.pi.close() == 0
+        await live_pis(one.client, 0)
+        await one.session.close()
+        opened = await one.client.open(path=str(path))
+        assert opened.leaf == place
+        assert path.read_text().count("\n") == lines + 1
+
+        async with pi_rpc(home, "--session", str(path)) as again:
+            (live,) = await live_pis(one.client, 1)
+            assert (live["owner"], live["unseen"]) == (True, 0)
+            assert again.faults() == []
+            opened = await one.client.open(path=str(path))
+            assert opened.leaf == place
+            await again.turn("And on.")
+            said = next(e for e in await again.entries() if "And on." in str(e))
+        assert path.read_text().count("\n") > lines + 1
+        last = json.loads(path.read_text().splitlines()[lines])
+        assert last["parentId"] == place
+        assert said["parentId"] in (place, last["id"])
