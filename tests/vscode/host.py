@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 
 from tests.vscode.workbench import Workbench
 
-PATIENCE: Final = 100.0
+PATIENCE: Final = 180.0
 """Seconds for all of them: a host that is told a wrong thing does nothing and says nothing."""
 
 DRIVEN: Final = ("--vscode-option", "enable-smoke-test-driver")

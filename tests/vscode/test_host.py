@@ -15,7 +15,7 @@ from tests.vscode.conftest import building
 from tests.vscode.host import DRIVEN, run_in_host, unpack
 from tests.vscode.workbench import EXTENSION, Workbench
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 TESTS: Final = EXTENSION / "dist" / "host"
 

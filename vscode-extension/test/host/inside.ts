@@ -14,7 +14,7 @@ export const EXTENSION = 'pisessiond.pisession';
 
 /** Looks again until something is there. */
 export async function until<T>(
-  probe: () => T | Promise<T>,
+  probe: () => T | PromiseLike<T>,
   what = 'it',
   patience = 8000,
 ): Promise<NonNullable<T>> {
@@ -95,5 +95,21 @@ export async function row(
       return undefined;
     },
     `a row ${String(label)}`,
+  );
+}
+
+/** Shows a row as the tree's own view does it, which refuses while it reads the row's level. */
+export async function reveal(
+  inside: Exports,
+  node: TreeNode,
+  how: Parameters<Exports['tree']['view']['reveal']>[1],
+): Promise<void> {
+  await until(
+    () =>
+      inside.tree.view.reveal(node, how).then(
+        () => true,
+        () => undefined,
+      ),
+    'the row',
   );
 }

@@ -5,7 +5,7 @@ import { before, describe, it } from 'mocha';
 import * as vscode from 'vscode';
 import type { Exports } from '../../src/extension';
 import type { TreeNode } from '../../src/views/tree';
-import { append, killDaemon, ready, row, script, until } from './inside';
+import { append, killDaemon, ready, reveal, row, script, until } from './inside';
 
 const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
 const WORK = /^2 steps: edit 1, bash 1$/;
@@ -26,7 +26,7 @@ describe('the rows', () => {
   /** Opens a row as a click on its arrow does. */
   async function open(label: RegExp, parent?: TreeNode): Promise<TreeNode> {
     const { node } = await row(inside, label, parent);
-    await inside.tree.view.reveal(node, { expand: true, select: false, focus: false });
+    await reveal(inside, node, { expand: true, select: false, focus: false });
     await until(
       () => inside.tree.getTreeItem(node).collapsibleState === Expanded,
       `${String(label)} to be open`,
@@ -51,7 +51,7 @@ describe('the rows', () => {
     const last = await until(async () => (await inside.tree.getChildren(branch.node)).at(-1));
     assert.equal(inside.tree.getParent(last), branch.node);
     assert.equal(inside.tree.getParent(branch.node), undefined);
-    await inside.tree.view.reveal(last, { select: true, focus: false });
+    await reveal(inside, last, { select: true, focus: false });
     await until(() => inside.tree.view.selection[0] === last, 'the selection');
     assert.equal(inside.tree.getTreeItem(branch.node).collapsibleState, Expanded);
   });
@@ -74,7 +74,7 @@ describe('the rows', () => {
     before(async () => {
       work = await open(WORK);
       step = (await row(inside, /^bash pytest/, work)).node;
-      await inside.tree.view.reveal(step, { select: true, focus: false });
+      await reveal(inside, step, { select: true, focus: false });
       await until(() => inside.tree.view.selection[0] === step, 'the selection');
       closed = inside.tree.view.onDidCollapseElement(({ element }) => lost.push(element));
     });
@@ -124,7 +124,7 @@ describe('the rows', () => {
 
   it('close again, and stay closed', async () => {
     const { node } = await row(inside, WORK);
-    await inside.tree.view.reveal(node, { select: true, focus: true });
+    await reveal(inside, node, { select: true, focus: true });
     await vscode.commands.executeCommand('list.collapse');
     await until(() => inside.tree.getTreeItem(node).collapsibleState === Collapsed, 'the fold');
   });
