@@ -231,7 +231,7 @@ export async function append(drive, params) {
   const isSaid = types.some((type) => type !== 'custom');
   if (isSaid) {
     // These are words for the model, as a prompt is.
-    confirmed(drive, params);
+    await confirmed(drive, params);
   }
   drive.checkBase(params);
   if (isSaid) {

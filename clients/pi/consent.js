@@ -6,77 +6,95 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findPlace } from './address.js';
-import { begin } from './guard.js';
+import { after, guard } from './guard.js';
 import { Refusal } from './refusal.js';
 import { shared } from './shared.js';
 import { oneLine } from './showing.js';
 
 /** @typedef {{ name: string, since: string }} Allowed */
 
-const ANSWERED_WITHIN = 120_000;
+/** Milliseconds that a question stands in pi; the daemon waits two minutes for a prompt. */
+const ANSWERED_WITHIN = 100_000;
 
-/** Clients whose question stands in pi now. @type {Set<string>} */
-const asked = new Set();
+/** @typedef {'yes' | 'no' | 'nothing'} Said */
+
+/** What the user says to a client whose question stands in pi. @type {Map<string, Promise<Said>>} */
+const asked = new Map();
 
 /**
- * Returns when the client may send words to the model.
- *
- * The user is asked when nobody has asked yet; the client is told so at once and sends again, since
- * nobody answers a question in the time in which an answer is due here.
+ * Returns when the client may send words to the model; else the user is asked.
  *
  * @param {import('./drive.js').Drive} drive
  * @param {import('./types.js').DriveParams} params
+ * @param {AbortSignal} [signal] takes the question back; without it the answer is not waited for
  * @throws {Refusal} not yet, or not at all
  */
-export function confirmed(drive, params) {
-  const { bridge } = drive;
-  const { client, clientId } = params;
+export async function confirmed(drive, params, signal) {
+  const { clientId } = params;
   // Of a pi in RPC mode its host has said yes with the environment.
-  if (bridge.ctx.mode !== 'tui' || readAllowed()[clientId]) {
+  if (drive.bridge.ctx.mode !== 'tui' || readAllowed()[clientId]) {
     return;
   }
   if (shared().declined.has(clientId)) {
     throw new Refusal(
       'Unsupported',
-      'The user of pi has said no; pi asks again once it is restarted.',
-      {
-        needs: "the user's yes in pi",
-      },
+      'The user of pi has said no; pi asks again after a restart.',
+      NEEDS,
     );
   }
-  if (!asked.has(clientId)) {
-    asked.add(clientId);
-    begin('consent.ask', () => ask(bridge, client, clientId));
+  const said = asked.get(clientId) ?? guardedAsk(drive.bridge, params, signal);
+  if (!signal) {
+    throw new Refusal('Unsupported', 'pi asks its user whether you may; then send again.', NEEDS);
   }
-  throw new Refusal(
-    'Unsupported',
-    'pi asks its user whether you may; answer there, then send again.',
-    {
-      needs: "the user's yes in pi",
-    },
-  );
+  const answer = await said;
+  if (signal.aborted) {
+    throw new Refusal('Cancelled', 'It was cancelled before the user of pi had said yes.');
+  }
+  if (answer !== 'yes') {
+    const what = answer === 'no' ? 'has said no' : 'has not said whether you may';
+    throw new Refusal('Unsupported', `The user of pi ${what}.`, NEEDS);
+  }
 }
+
+const guardedAsk = guard('consent.ask', (/** @type {Parameters<typeof ask>} */ ...given) => {
+  const said = ask(...given);
+  asked.set(given[1].clientId, said);
+  return said;
+});
+
+const NEEDS = { needs: "the user's yes in pi" };
 
 /**
  * @param {import('./bridge.js').Bridge} bridge
- * @param {string} client
- * @param {string} clientId
+ * @param {import('./types.js').DriveParams} params
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Said>}
  */
-async function ask(bridge, client, clientId) {
+async function ask(bridge, { client, clientId }, signal) {
   const name = oneLine(client);
+  const control = new AbortController();
+  const give = guard('consent.given', () => control.abort());
+  const timer = after('consent.patience', ANSWERED_WITHIN, give);
+  signal?.addEventListener('abort', give);
   try {
     const yes = await bridge.ctx.ui.confirm(
       `May ${name} send prompts to this pi?`,
       `${name} is connected through pisessiond. A prompt runs as if you had typed it. Your yes is ` +
         'kept; /pisessiond forget takes it back.',
-      { timeout: ANSWERED_WITHIN },
+      { signal: control.signal },
     );
+    if (control.signal.aborted) {
+      return 'nothing';
+    }
     if (yes) {
       writeAllowed({ ...readAllowed(), [clientId]: { name, since: new Date().toISOString() } });
-    } else {
-      shared().declined.add(clientId);
+      return 'yes';
     }
+    shared().declined.add(clientId);
+    return 'no';
   } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', give);
     asked.delete(clientId);
   }
 }

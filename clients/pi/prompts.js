@@ -12,13 +12,16 @@ import { busy, Refusal } from './refusal.js';
 const PROVEN_WITHIN = 2_000;
 
 /** @type {import('./drive.js').Act} */
-export async function prompt(drive, params) {
+export async function prompt(drive, params, signal) {
   const { bridge } = drive;
   const text = String(params.text ?? '');
   if (text.trim() === '') {
     throw new Refusal('InvalidParams', 'A prompt needs words.');
   }
-  confirmed(drive, params);
+  await confirmed(drive, params, signal);
+  if (bridge.isEnded) {
+    throw new Refusal('SessionChanged', 'pi has left this session.');
+  }
   drive.checkBase(params);
   const { operation, idle } = bridge.watch.state();
   if (!idle && operation !== 'turn') {

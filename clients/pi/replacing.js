@@ -8,7 +8,7 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { isAsked, textOf } from './acts.js';
-import { busy, Refusal } from './refusal.js';
+import { Refusal } from './refusal.js';
 import { isOnDisk, plain } from './session.js';
 import { shared } from './shared.js';
 
@@ -147,7 +147,10 @@ function replace(drive, params, said, prepare) {
       drive.checkBase(params);
       drive.checkIdle();
       if (bridge.watch.state().waitingForUser) {
-        throw busy('turn');
+        // Its answer would go nowhere.
+        throw new Refusal('Busy', 'A question is open in pi; it has to be answered first.', {
+          operation: 'turn',
+        });
       }
       const { call, editorText } = prepare();
       const draft = draftOf(ctx);

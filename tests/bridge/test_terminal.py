@@ -116,23 +116,27 @@ async def test_a_client_prompts_once_the_user_has_said_yes(
 ) -> None:
     pi, bridge, model = terminal.pi, terminal.bridge, terminal.model
     asked = len(model.prompts)
-    answer = await bridge.ask("pi/prompt", text="From outside.", client="Code\x1b[31m")
-    assert (answer["refused"], answer["needs"]) == ("Unsupported", "the user's yes in pi")
+    waits = bridge.begin("pi/prompt", text="From outside.", client="Code\x1b[31m")
     await pi.shows("May Code")
     await bridge.until(lambda: bridge.state.get("waitingForUser"), "the question")
-    assert await bridge.refused("pi/prompt", text="From outside.") == "Unsupported"
-    await pi.types("\r")
-    await bridge.until(lambda: not bridge.state.get("waitingForUser"), "the answer")
     assert len(model.prompts) == asked
-    await bridge.done("pi/prompt", text="From outside.")
+    await pi.types("\r")
+    assert "refused" not in await waits
     await bridge.until(lambda: model.prompts[-1] == "From outside.", "the prompt")
     await bridge.idle()
     kept = home.state / "prompting.json"
     assert kept.stat().st_mode & 0o777 == 0o600
     assert list(json.loads(kept.read_text())["clients"]) == ["tester"]
-    # Another client asks for itself.
-    assert await bridge.refused("pi/prompt", text="Me, too.", clientId="other") == "Unsupported"
+    # Another client asks for itself. It may take that back, and then nobody has said no.
+    gone = bridge.begin("pi/prompt", "pd:gone", text="Me, too.", clientId="other")
     await pi.shows("May Tester")
+    bridge.send({"method": "$/cancelRequest", "params": {"id": "pd:gone"}})
+    assert (await gone)["refused"] == "Cancelled"
+    await bridge.until(lambda: not bridge.state.get("waitingForUser"), "the end of the question")
+    said = {"type": "custom_message", "customType": "t", "content": "Words.", "display": True}
+    answer = await bridge.ask("pi/append", entries=[said], clientId="other")
+    assert (answer["refused"], answer["needs"]) == ("Unsupported", "the user's yes in pi")
+    await bridge.until(lambda: bridge.state.get("waitingForUser"), "the question")
     await pi.types("\x1b")
     await bridge.until(lambda: not bridge.state.get("waitingForUser"), "the answer")
     answer = await bridge.ask("pi/prompt", text="Me, too.", clientId="other")

@@ -111,8 +111,9 @@ ALONE: Final = ("bridge.attach", "link.introduce", "session_start", "socket.conn
 """Little else is called after a fault in one of these: the daemon does not know of this pi."""
 
 RARE: Final = frozenset(
-    "drive.begin event.model_select event.session_compact_failed event.thinking_level_select "
-    "link.given link.patience prompt.patience showing.end socket.error".split()
+    "consent.given consent.patience drive.begin event.model_select event.session_compact_failed "
+    "event.thinking_level_select link.given link.patience prompt.patience showing.end "
+    "socket.error".split()
 )
 """What happens in this life at times only, or never: timers of waits that end before, above all."""
 
@@ -141,7 +142,8 @@ async def test_pi_outlives_a_fault_while_its_user_is_asked(
 ) -> None:
     async with pi_tui(home, PISESSIOND_BRIDGE_FAULT=name) as pi:
         bridge = await daemon.attached()
-        assert await bridge.refused("pi/prompt", text="From outside.") == "Unsupported"
+        said = {"type": "custom_message", "customType": "t", "content": "Words.", "display": True}
+        assert await bridge.refused("pi/append", entries=[said]) == "Unsupported"
         if name != "consent.ask":
             await pi.shows("May Tester")
             await pi.types("\r")
