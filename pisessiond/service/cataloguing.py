@@ -18,6 +18,7 @@ import anyio
 import anyio.abc
 
 from pisessiond.service.listing import Lister
+from pisessiond.service.live.pi import LivePi
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.shelf import Shelf, Stop, Stopped
 from pisessiond.service.storing import in_worker
@@ -79,8 +80,9 @@ class Cataloguing:
         self._sessions = sessions
         self._dirty: dict[str, None] = {}
         """Paths and handles that subscribers have not been told of."""
-        self._told: dict[str, tuple[int, bool]] = {}
-        """Open sessions as they were last told: by how many clients, and whether unsaved."""
+        self._told: dict[str, tuple[int, bool, tuple[LivePi, ...]]] = {}
+        """Open sessions as they were last told: by how many clients and which running pi, and
+        whether unsaved."""
         self._watch: FolderWatch | None = None
         self._events: set[str] = set()
         self._woken = anyio.Event()
@@ -232,7 +234,7 @@ class Cataloguing:
     def _note_open(self) -> None:
         """Note the open sessions that are other than they were told."""
         now = {
-            one.path or one.handle: (len(one.subscribers), one.is_unsaved)
+            one.path or one.handle: (len(one.subscribers), one.is_unsaved, one.live.views)
             for one in self._sessions()
         }
         for key in now.keys() | self._told.keys():

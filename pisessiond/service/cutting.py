@@ -169,7 +169,7 @@ async def store(
 
     while True:
         try:
-            act = await held.act(decide, origin)
+            act = await held.act(decide, origin, is_paid=True)
             break
         except ReadAnew:
             await check.compare()

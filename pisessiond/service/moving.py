@@ -296,7 +296,8 @@ async def _move(
 
     while True:
         try:
-            act = await held.act(decide, asker.origin, asker.base_leaf)
+            is_paid = told is not None
+            act = await held.act(decide, asker.origin, asker.base_leaf, is_paid=is_paid)
             break
         except ReadAnew:
             assert check is not None

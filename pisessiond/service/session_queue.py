@@ -54,6 +54,9 @@ from pisessiond.storage.base import StoredLine
 _BATCH = 256
 """Acts that share one write at most."""
 
+_BUSY_AT_MOST = 20
+"""So often an act that may wait comes to a pi that is at work again."""
+
 
 @dataclass(slots=True)
 class Plan:
@@ -237,8 +240,13 @@ class SessionQueue(HeldSession):
         decide: Callable[[Draft], Plan],
         origin: AnyOrigin,
         base_leaf: EntryId | UnsetType | None = UNSET,
+        *,
+        is_paid: bool = False,
     ) -> Act:
         """Queue a change and wait until it is stored and told.
+
+        One that was paid for already waits until the pi that has the session open is idle, instead
+        of being refused.
 
         Cancelling takes the act out as long as it has not been started; afterwards it runs to
         its end and its result is returned.
@@ -248,11 +256,12 @@ class SessionQueue(HeldSession):
             RequestError: the act was refused by the rules.
             ServiceError: it could not be written, or the pi that has the session open refused.
         """
-        while True:
+        for _ in range(_BUSY_AT_MOST):
             try:
                 return await self._act(Act(decide, origin, base_leaf))
             except PiBusy as error:
-                await self.live.wait_idle(origin, error)
+                await self.live.wait_idle(origin, error, is_paid=is_paid)
+        return await self._act(Act(decide, origin, base_leaf))
 
     async def _act(self, act: Act) -> Act:
         self.check_writable()

@@ -129,6 +129,26 @@ async def test_an_attached_pi_is_shown(one: WireBridge, served: Running, house: 
     ]
 
 
+async def test_a_list_that_is_watched_shows_what_pi_does(
+    one: WireBridge, served: Running, house: House
+) -> None:
+    async with served.client("editor") as client:
+        ours = await editor(client, one.pi.file)
+        await client.call("session/list", {"watch": True, "cwd": house.cwd})
+        await one.attach()
+        states = []
+        one.pi.operation = "turn"
+        await one.pi.tell_state()
+        while states[-1:] != ["turn"]:
+            (row,) = (await ours.hears("sessions/didChange"))["sessions"]
+            states += [pi["state"] for pi in row.get("pis", [])]
+        ours._keep()
+        one.client.writer.close()
+        while row.get("pis"):
+            (row,) = (await ours.hears("sessions/didChange"))["sessions"]
+        await ours.call("session/sync")
+
+
 async def test_states_are_told(one: WireBridge, served: Running) -> None:
     await one.attach()
     async with served.client("editor") as client:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -177,6 +178,35 @@ async def test_when_idle_waits_for_the_end_of_the_run(house: House, pis: Termina
         await one.pi.tell_state()
 
     assert session.leaf == one.pi.leaf == "b"
+
+
+async def test_a_summary_that_is_written_waits_for_the_run(house: House, pis: Terminals) -> None:
+    texts = [answer(" ".join(["word"] * 20_000), f"big{at}", "a") for at in range(2)]
+    texts[1]["parentId"] = "big0"
+    path = house.file(*FILE[:1], *texts, user("end", "u", "big1"), answer("e", "v", "u"))
+    session = await house.open(path)
+    one = await pis.start(ScriptedPi(path))
+    async with anyio.create_task_group() as tasks:
+        refused = anyio.Event()
+        original = one.drive
+
+        async def drive(method: str, params: dict[str, object], seconds: float) -> Any:
+            if method == "pi/compact" and not refused.is_set():
+                # Its user was quicker.
+                one.pi.operation = "turn"
+                await one.pi.tell_state()
+                refused.set()
+            return await original(method, params, seconds)
+
+        one.drive = drive  # type: ignore[method-assign]
+        tasks.start_soon(lambda: session.compact(summary="All of it.", origin=MINE))
+        await refused.wait()
+        await until(lambda: session.operations.current)
+        one.pi.operation = None
+        await one.pi.tell_state()
+
+    assert one.pi.entries[-1]["type"] == "compaction"
+    assert session.leaf == one.pi.leaf
 
 
 async def test_two_pi_want_to_be_named(house: House, pis: Terminals) -> None:

@@ -26,6 +26,9 @@ it is its own: a bridge looks at its leaf every 200 ms at least."""
 
 _WRITERS_KEPT: Final = 4_096
 
+_PAUSE_SECONDS: Final = 0.05
+"""Between a pi's word that it is idle and the next try, which it may still refuse."""
+
 
 class NowOwned(Exception):
     """A pi has come or gone since it was decided who writes; to be decided anew."""
@@ -167,25 +170,36 @@ class SessionLive:
         self._unsettled -= 1
         self.tell()
 
-    async def wait_idle(self, origin: AnyOrigin, refusal: PiBusy) -> None:
+    async def wait_idle(self, origin: AnyOrigin, refusal: PiBusy, *, is_paid: bool = False) -> None:
         """Wait until the pi that refused is idle or gone.
+
+        What was paid for waits besides the one request that may; the operation it belongs to is
+        one of a kind already.
 
         Raises:
             PiBusy: the asker would not wait, or the pi does not answer.
             Busy: another request waits already.
         """
+        if is_paid:
+            await self._idle(refusal)
+            return
         if not isinstance(origin, Origin) or not origin.when_idle:
             raise refusal
         if self._waits_for_idle:
             raise Busy("wait", "another request, which waits for pi to be idle,")
         self._waits_for_idle = True
         try:
-            while any(one.pid == refusal.pid and not one.state.idle for one in self.pis):
-                await self._changed.wait()
+            await self._idle(refusal)
         finally:
             self._waits_for_idle = False
+
+    async def _idle(self, refusal: PiBusy) -> None:
+        while any(one.pid == refusal.pid and not one.state.idle for one in self.pis):
+            await self._changed.wait()
         if any(one.pid == refusal.pid and one.is_stalled for one in self.pis):
             raise refusal
+        # pi may refuse for what it has not told yet.
+        await anyio.sleep(_PAUSE_SECONDS)
 
     # Who wrote ---------------------------------------------------------------------------------
 
