@@ -34,7 +34,7 @@ _PATIENCE: Final = 30.0
 _NUMBERS: Final = count(1)
 
 _SETTINGS: Final[Mapping[str, Any]] = {
-    # What would lie over the views or ask somebody outside.
+    # What would lie over the views, ask somebody outside, or move in pictures.
     "chat.disableAIFeatures": True,
     "extensions.autoCheckUpdates": False,
     "extensions.autoUpdate": False,
@@ -47,7 +47,9 @@ _SETTINGS: Final[Mapping[str, Any]] = {
     "workbench.tips.enabled": False,
     "window.commandCenter": False,
     "workbench.colorTheme": "Default Dark Modern",
+    "editor.cursorBlinking": "solid",
     "editor.minimap.enabled": False,
+    "workbench.reduceMotion": "on",
 }
 _QUIET: Final = [
     "--no-sandbox",
