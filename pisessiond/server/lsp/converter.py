@@ -15,20 +15,17 @@ from pygls.protocol import (
     default_converter,
 )
 
+from pisessiond.server.envelope import RawJson, encode
+
 log = logging.getLogger(__name__)
 
 
-class Prepared(list[Any]):
-    """A list of plain JSON, which the converter has nothing left to do with.
+def prepare(values: list[Any]) -> RawJson:
+    """A long list of LSP's types as the JSON of an answer; for workers.
 
-    pygls encodes answers on the event loop, where thousands of symbols would keep everybody
-    waiting for a fifth of a second.
+    pygls encodes on the event loop, where thousands of symbols would keep everybody waiting.
     """
-
-
-def prepare(values: list[Any]) -> Prepared:
-    """LSP's types as plain JSON; for workers."""
-    return Prepared(shared_converter().unstructure(values))
+    return RawJson(encode(shared_converter().unstructure(values)))
 
 
 class _Quiet(logging.Handler):
@@ -79,7 +76,6 @@ def shared_converter() -> Converter:
         if _converter is None:
             _hold_log()
             made: Converter = default_converter()  # type: ignore[no-untyped-call]
-            made.register_unstructure_hook(Prepared, list)
             for cls in (JsonRPCRequestMessage, JsonRPCNotification, JsonRPCResponseMessage):
                 made.register_structure_hook(cls, _generic)
             # cattrs writes its code for a type at first use, which is 66 ms for this one.

@@ -14,9 +14,10 @@ from lsprotocol import types as lsp
 
 from pisessiond.core.index import NONE
 from pisessiond.core.rows.outline import Item
+from pisessiond.server.envelope import RawJson
 from pisessiond.server.lsp.actions import code_actions, wants_ours
 from pisessiond.server.lsp.capabilities import EditorView
-from pisessiond.server.lsp.converter import Prepared, prepare
+from pisessiond.server.lsp.converter import prepare
 from pisessiond.server.lsp.hover import entry_text, header_text, problem_text
 from pisessiond.server.lsp.positions import byte_at, range_of
 from pisessiond.server.lsp.symbols import (
@@ -57,7 +58,7 @@ class Fetching:
         of the same."""
 
     async def answer(self, method: str, params: Any) -> Any:
-        """The result of one request, in LSP's types.
+        """The result of one request, in LSP's types, or as JSON where it is long.
 
         Args:
             method: one of `FEATURES`.
@@ -78,17 +79,17 @@ class Fetching:
             self._outline = known = key, is_sized, await session.rows.outline(MAX_SYMBOLS)
         return known[2]
 
-    async def symbols(self, session: OpenSession, params: lsp.DocumentSymbolParams) -> Prepared:
+    async def symbols(self, session: OpenSession, params: lsp.DocumentSymbolParams) -> RawJson:
         items = await self._items(session, with_sizes=True)
         uri, is_nested = params.text_document.uri, self._view.nests_symbols
 
-        def make() -> Prepared:
+        def make() -> RawJson:
             made = document_symbols(items) if is_nested else symbol_information(items, uri)
             return prepare(list(made))
 
         return await in_worker(make, abandon=True)
 
-    async def folds(self, session: OpenSession, params: lsp.FoldingRangeParams) -> Prepared:
+    async def folds(self, session: OpenSession, params: lsp.FoldingRangeParams) -> RawJson:
         del params
         items = await self._items(session, with_sizes=False)
         return await in_worker(lambda: prepare(folding_ranges(items, self._view)), abandon=True)
@@ -182,7 +183,7 @@ class Fetching:
 
     # Beside the lines --------------------------------------------------------------------------
 
-    async def lenses(self, session: OpenSession, params: lsp.CodeLensParams) -> Prepared:
+    async def lenses(self, session: OpenSession, params: lsp.CodeLensParams) -> RawJson:
         turns = await self._turns(session, 1, None)
         uri = params.text_document.uri
         return await in_worker(lambda: prepare(code_lenses(turns, uri)), abandon=True)

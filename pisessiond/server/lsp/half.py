@@ -86,7 +86,7 @@ class LspHalf:
         """Deals with a request or a notification.
 
         Returns:
-            The answer, where it is not pygls that gives it; else nothing.
+            The answer, where it is not pygls that encodes it; else nothing.
         """
         if message.method == EXECUTE_COMMAND:
             return await self._execute(message)
@@ -97,8 +97,10 @@ class LspHalf:
         _document_uri(message.params)
         server = await self._loaded_server()
         read = server.read(message)
-        prepared = await server.fetching.answer(message.method or "", read.params)
-        server.answer(read, prepared)
+        found = await server.fetching.answer(message.method or "", read.params)
+        if isinstance(found, RawJson):
+            return b"" if message.id is None else response(message.id, found)
+        server.answer(read, found)
         return b""
 
     def take_answer(self, message: Message) -> None:
