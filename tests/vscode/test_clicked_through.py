@@ -67,7 +67,8 @@ def shown(window: Window, home: Home, talk: Talk) -> Session:
     talk.add("label", targetId=marked[0], label=name)
     path = talk.write(home.agent)
     window.palette("Open Session…")
-    window.until(lambda: any(pick.label == name for pick in window.picks()), name)
+    window.input().fill(name)
+    window.until(lambda: [pick.label for pick in window.picks()] == [name], name)
     with timed("choosing a session to its rows"):
         window.pick(f"^{name}")
         window.sees(rf"^\[{name}\] Compaction")
@@ -193,8 +194,20 @@ def test_a_dry_run_writes_nothing_until_it_is_told_to(desk: Window, session: Ses
     assert "summarised, 27 entries, 13:30–13:52" in text
     assert "── cut, inside a turn: its beginning is summarised apart ──" in text
     assert "Compact login-fix" in desk.question()
+    desk.sees("── cut ──")
+    labels = [row.label for row in desk.rows()]
+    cut = labels.index("── cut ──")
+    assert labels[cut - 1].startswith("14 steps")
+    assert labels[cut + 1].startswith("The fixture's clock")
+    # The list that asks does not cover the figures.
+    asked = desk.page.locator(".quick-input-widget").bounding_box()
+    figures = desk.page.locator(".view-line", has_text="now").first.bounding_box()
+    assert asked is not None
+    assert figures is not None
+    assert asked["y"] + asked["height"] <= figures["y"] + 1
     desk.key("Escape")
     desk.until(lambda: not desk.is_asked())
+    desk.loses("── cut ──")
     assert session.path.read_bytes() == before
     desk.title_action("Compact")
     desk.picks()
@@ -256,9 +269,10 @@ def test_a_fork_is_made_here_and_listed_under_its_session(
     desk.shows_text("^Use an injected clock instead$")
     fork = desk.sees("^Open here", "Sessions")
     assert fork.level == 2
-    assert 'at "Use an injected' in fork.description
+    assert 'at "The fixture' in fork.description
     desk.palette("Open Session…")
-    desk.pick(f"^{session.path.stem.split('_')[1]}")
+    desk.input().fill(session.path.stem.split("_")[1])
+    desk.pick("^login-fix")
     assert "1 fork" in desk.sees("^You: Use an injected clock").description
 
 
