@@ -7,6 +7,7 @@
 
 import { randomUUID } from 'node:crypto';
 import * as acts from './acts.js';
+import { isAsked } from './acts.js';
 import { after } from './guard.js';
 import { abort, prompt } from './prompts.js';
 import { busy, Refusal } from './refusal.js';
@@ -282,7 +283,10 @@ export class Drive {
    */
   async restore(position, stood) {
     const { bridge } = this;
-    if (bridge.standing.level !== 'drive' || this.manager.getLeafId() !== stood) {
+    const entry = this.manager.getEntry(position);
+    const isLeft = bridge.standing.level === 'drive' && this.manager.getLeafId() === stood;
+    // pi would not stand on a question, but before it.
+    if (!isLeft || !entry || isAsked(entry)) {
       return;
     }
     const params = { gen: bridge.gen, requestId: randomUUID(), client: 'pisessiond', clientId: '' };

@@ -1,13 +1,14 @@
 """What the daemon hears of a real pi that runs, in every mode."""
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.bridge.home import PiHome
+from tests.bridge.home import BRIDGE, PiHome
 from tests.bridge.model import MarkedModel
-from tests.bridge.running import pi_once, pi_rpc, pi_tui
+from tests.bridge.running import PATIENCE, pi_once, pi_rpc, pi_tui
 from tests.bridge.scripted_daemon import ScriptedDaemon
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
@@ -74,3 +75,15 @@ async def test_a_session_in_memory_comes_whole(
         assert list(bridge.entries.values()) == await pi.entries()
         assert "file" not in bridge.session
     assert model.prompts == ["Remember this."]
+
+
+async def test_pi_loads_it_once_it_is_installed(home: PiHome, daemon: ScriptedDaemon) -> None:
+    install = home.command("x", bridge=False)[:2]
+    process = await asyncio.create_subprocess_exec(
+        *install, "install", str(BRIDGE), cwd=home.project, env=home.environment()
+    )
+    assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
+    settings = json.loads((home.agent_dir / "settings.json").read_text())
+    assert len(settings["packages"]) == 1
+    async with pi_rpc(home, bridge=False):
+        await daemon.attached()
