@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pisessiond.protocol import live_models, pi_models
 from pisessiond.service.live.pi import LivePi, PiProcess, PiSession, PiState, Silent
-from pisessiond.service.live.registry import Attach, PiChange
+from pisessiond.service.live.words import Attach, PiChange
 from pisessiond.service.subscribers import Absent
 
 if TYPE_CHECKING:

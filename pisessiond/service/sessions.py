@@ -199,6 +199,8 @@ class Sessions:
             await self.bring_back()
         if (mirror := await self.live.mirrors.planned_at(path)) is not None:
             return await self._refreshed(mirror)
+        if path not in self._by_path and (same := await self.live.same_file(path)) is not None:
+            return await self._refreshed(same)
         # From here to the entry in `_opening` nothing may wait, or two would load one file.
         while path in self._opening:
             await self._opening[path].wait()

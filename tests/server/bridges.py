@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,6 +13,7 @@ import anyio.abc
 
 from pisessiond.protocol.methods import ASKED, METHODS
 from pisessiond.protocol.pi_models import PiAnswer, PiAttachParams
+from pisessiond.server.framing import FrameDecoder
 from tests.server.support import Client, Running
 from tests.support.scripted_pi import ScriptedPi
 
@@ -32,7 +34,7 @@ class WireBridge:
         tasks.start_soon(self._serve)
 
     async def _serve(self) -> None:
-        while (body := await self.client.receive()) is not None:
+        async for body in self._messages():
             if "method" not in body:
                 self._answers[body["id"]] = body
                 self._came.set()
@@ -41,6 +43,14 @@ class WireBridge:
                 self.cancelled.append(body["params"]["id"])
             elif not self.pi.is_dumb:
                 await self._answer(body)
+
+    async def _messages(self) -> AsyncIterator[dict[str, Any]]:
+        """All that comes, however long that takes."""
+        decoder = FrameDecoder()
+        while data := await self.client.reader.read(65_536):
+            decoder.feed(data)
+            while (body := decoder.next_body()) is not None:
+                yield json.loads(body)
 
     async def _answer(self, asked: dict[str, Any]) -> None:
         model = ASKED[asked["method"]].params

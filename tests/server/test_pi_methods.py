@@ -136,7 +136,7 @@ async def test_a_list_that_is_watched_shows_what_pi_does(
         ours = await editor(client, one.pi.file)
         await client.call("session/list", {"watch": True, "cwd": house.cwd})
         await one.attach()
-        states = []
+        states: list[str] = []
         one.pi.operation = "turn"
         await one.pi.tell_state()
         while states[-1:] != ["turn"]:

@@ -103,6 +103,20 @@ async def test_acts_that_wait_when_a_pi_comes_go_through_it(house: House, pis: T
     assert [entry["id"] for entry in in_file(session)] == ids(session)
 
 
+async def test_a_file_under_another_name_is_the_same_session(house: House, pis: Terminals) -> None:
+    path = house.file(*FILE)
+    link = house.folder / "link.jsonl"
+    link.hardlink_to(path)
+    session = await house.open(link)
+
+    one = await pis.start(ScriptedPi(path))
+    await session.label("b", "x", origin=MINE)
+
+    assert one.held is session
+    assert [method for method, _ in one.pi.asked] == ["pi/label"]
+    assert await house.open(path) is session
+
+
 # Letting go
 
 

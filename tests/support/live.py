@@ -11,7 +11,7 @@ import anyio
 import anyio.abc
 
 from pisessiond.service.live.pi import Mode, PiProcess, PiSession, PiState, RunningPi, Silent
-from pisessiond.service.live.registry import Attach, Attached, PiChange, Reason
+from pisessiond.service.live.words import Attach, Attached, PiChange, Reason
 from pisessiond.service.open_session import OpenSession
 from tests.support.scripted_pi import Answer, ScriptedPi
 from tests.support.service import House

@@ -31,6 +31,11 @@ OFFER_SECONDS: Final = 600.0
 class Home(Protocol):
     """The sessions of the daemon, as far as running pi concern them."""
 
+    @property
+    def open_sessions(self) -> Sequence[OpenSession]:
+        """Every session that is held."""
+        ...
+
     async def open(self, *, path: str | None = None) -> OpenSession: ...
 
     def held_at(self, path: str) -> OpenSession | None:

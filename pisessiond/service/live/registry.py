@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
 
 import anyio
 import anyio.abc
@@ -16,9 +17,10 @@ from pisessiond.core.lines import EntryId
 from pisessiond.core.session import Session
 from pisessiond.service.errors import ServiceError
 from pisessiond.service.live.mirrors import Home, Mirrors
-from pisessiond.service.live.pi import Bridge, PiProcess, PiSession, PiState, RunningPi
+from pisessiond.service.live.pi import Bridge, PiProcess, PiState, RunningPi
 from pisessiond.service.live.session_live import Written
 from pisessiond.service.live.telling import follow_leaf
+from pisessiond.service.live.words import Attach, Attached, PiChange
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.stores import Stores
 from pisessiond.service.storing import in_worker
@@ -29,45 +31,6 @@ log = logging.getLogger(__name__)
 
 PARTING_SECONDS: Final = 3.0
 """How long a pi whose connection ended, and whose process lives, has to come back."""
-
-Reason = Literal["startup", "reload", "new", "resume", "fork", "reconnect"]
-
-
-@dataclass(frozen=True, slots=True)
-class Attach:
-    """A pi says what it has open."""
-
-    gen: int
-    reason: Reason
-    session: PiSession
-    state: PiState
-    entries: Sequence[dict[str, Any]] | None = None
-    """All of them, where they are in no file."""
-
-
-@dataclass(frozen=True, slots=True)
-class Attached:
-    """How the daemon sees it."""
-
-    session: str
-    """The handle."""
-    owner: bool
-    unseen: int
-    position: EntryId | None = None
-    """Where clients had left the leaf, for pi to go there; None: its own place counts."""
-
-
-@dataclass(frozen=True, slots=True)
-class PiChange:
-    """A pi says that entries came, or that its leaf moved."""
-
-    gen: int
-    seq: int
-    leaf: EntryId | None
-    count: int
-    entries: Sequence[dict[str, Any]]
-    """Of a session without a file whole ones."""
-    on_disk: bool
 
 
 class LivePis:
@@ -148,7 +111,25 @@ class LivePis:
         and from now on nothing more is to be.
         """
         path = await in_worker(lambda: os.path.realpath(file))
-        return self._home.held_at(path) or await self._home.open(path=path)
+        held = self._home.held_at(path) or await self.same_file(path, self._home.open_sessions)
+        return held or await self._home.open(path=path)
+
+    async def same_file(
+        self, path: str, sessions: Sequence[OpenSession] | None = None
+    ) -> OpenSession | None:
+        """The session of that very file under another path (a hard link, another mount).
+
+        Args:
+            path: a real path.
+            sessions: among which; None: those that a pi has open.
+        """
+        if sessions is None:
+            sessions = [one.held for one in self.connected if one.held is not None]
+        by_path = {one.path: one for one in sessions if one.path and not one.is_unsaved}
+        if path in by_path or not by_path:
+            return by_path.get(path)
+        found = await in_worker(lambda: _same_file(path, list(by_path)))
+        return None if found is None else by_path.get(found)
 
     async def _take_over(
         self, held: OpenSession, pi: RunningPi, given: Attach, *, is_known: bool
@@ -287,6 +268,18 @@ class LivePis:
         pi.state = state
         pi.has_run = pi.has_run or not state.idle
         pi.changed()
+
+
+def _same_file(path: str, others: Sequence[str]) -> str | None:
+    try:
+        wanted = os.stat(path)
+    except OSError:
+        return None
+    for other in others:
+        with suppress(OSError):
+            if os.path.samestat(wanted, os.stat(other)):
+                return other
+    return None
 
 
 def unseen_by(session: Session, last_id: EntryId | None) -> int:
