@@ -31,8 +31,10 @@ export class RowDecorations implements vscode.FileDecorationProvider {
     }
     const shown = new URLSearchParams(uri.query);
     const badge = shown.get('badge') ?? '';
+    // Rows aside have a faint icon and plain text: of a fainter one VS Code would leave their
+    // times and badges, which it thins out itself, three parts to one of contrast.
     const isAside = shown.get('aside') === 'yes';
-    const colour = isAside ? 'descriptionForeground' : COLOURS[shown.get('grade') ?? ''];
+    const colour = isAside ? undefined : COLOURS[shown.get('grade') ?? ''];
     if (badge === '' && colour === undefined) {
       return undefined;
     }
