@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import anyio
 import pytest
 
-from pisessiond.client.errors import RpcFailure
 from pisessiond.client.answers import EntryId
+from pisessiond.client.errors import RpcFailure
 from pisessiond.client.session import Session
 from tests.bridge.home import PiHome
 from tests.bridge.model import MarkedModel
