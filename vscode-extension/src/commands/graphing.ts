@@ -47,7 +47,7 @@ async function act(desk: Desk, { act: what, line, isClick }: Told, graph: GraphP
   }
   const row = rowOfLine(line);
   if (what === 'reveal') {
-    await reveal(desk, line.kind === 'here' ? 'here' : line.entry, isClick);
+    await reveal(desk, line, isClick);
   } else if (row.entry === null) {
     say('This line stands for no entry.');
   } else if (what === 'show') {
@@ -66,15 +66,12 @@ async function act(desk: Desk, { act: what, line, isClick }: Told, graph: GraphP
 }
 
 /** A click does not open the view of the tree where it is closed. */
-async function reveal(
-  desk: Desk,
-  entry: NonNullable<Told['line']['entry']> | 'here' | null,
-  isClick: boolean,
-): Promise<void> {
+async function reveal(desk: Desk, line: Told['line'], isClick: boolean): Promise<void> {
+  const entry = line.kind === 'here' ? 'here' : line.entry;
   if (entry === null || (isClick && !desk.tree.view.visible)) {
     return;
   }
-  if (!(await desk.tree.reveal(entry))) {
+  if (!(await desk.tree.revealRow(line.id)) && !(await desk.tree.reveal(entry))) {
     say('It has no row in the tree under this filter; Filter Rows chooses another.');
   }
 }

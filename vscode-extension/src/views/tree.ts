@@ -24,9 +24,6 @@ const JOIN = 50;
 /** Milliseconds a row of somebody else is `new` while the view is in sight. */
 const NEW_FOR = 3000;
 
-/** How often VS Code is told to show a row before it counts as failed. */
-const TRIES = 4;
-
 /** After which rows may look different. */
 const REPAINTS = ['rows', 'reset', 'progress', 'running'];
 
@@ -199,8 +196,20 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
       return false;
     }
     this.refresh();
-    await this.bring(this.nodeOf(found.row), focus);
+    await bring(this.view, this.nodeOf(found.row), focus);
     return true;
+  }
+
+  /**
+   * The same for a row by its id, with no fold opened but those it stands in.
+   * @returns whether it has been read
+   */
+  async revealRow(id: string): Promise<boolean> {
+    const row = this.model?.row(id);
+    if (row) {
+      await bring(this.view, this.nodeOf(row));
+    }
+    return row !== undefined;
   }
 
   /** Goes to where one is in a session just opened, unless the user has been quicker elsewhere. */
@@ -225,7 +234,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     if (found) {
       found.opened.forEach((id) => this.passing.add(id));
       this.refresh();
-      await this.bring(this.nodeOf(found.row));
+      await bring(this.view, this.nodeOf(found.row));
     }
     return found?.path;
   }
@@ -252,7 +261,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     }
     this.close();
     if (around) {
-      await this.bring(this.nodeOf(around));
+      await bring(this.view, this.nodeOf(around));
     }
   }
 
@@ -269,30 +278,12 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     return row.level === MAIN ? undefined : this.model?.row(row.level);
   }
 
-  /**
-   * Brings a row into sight and selects it. VS Code 1.139 gives up where it happens to ask for the
-   * same rows for itself, so it is told again.
-   */
-  private async bring(node: TreeNode, focus = false): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      try {
-        await this.view.reveal(node, { select: true, focus });
-        return;
-      } catch (error) {
-        if (tries === TRIES) {
-          throw error;
-        }
-        await new Promise((resolve) => setTimeout(resolve, JOIN));
-      }
-    }
-  }
-
   /** Keeps the leaf selected and in sight when it has moved on. */
   async follow(): Promise<void> {
     const here = this.nodes.get('here');
     if (here) {
       this.refresh();
-      await this.bring(here);
+      await bring(this.view, here);
     }
   }
 
@@ -374,7 +365,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     const above = order.slice(0, Math.max(order.indexOf(node.id), 0));
     const row = model.row(above.findLast((id) => model.row(id)) ?? node.level ?? 'here');
     if (row && order.includes(node.id)) {
-      void this.bring(this.nodeOf(row));
+      void bring(this.view, this.nodeOf(row));
     }
   }
 
