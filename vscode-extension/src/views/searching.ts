@@ -9,6 +9,8 @@ import type { BranchTree } from './tree';
 export class Searching {
   walk: HitWalk | undefined;
   private readonly changed = new Emitter<undefined>();
+  private last: Promise<unknown> = Promise.resolve();
+  private asked = 0;
 
   constructor(
     current: CurrentSession,
@@ -41,22 +43,38 @@ export class Searching {
   /** Closes the folds that it opened; what is selected gives way to the fold it is in. */
   async end(): Promise<void> {
     this.set(undefined);
-    await this.tree.selectAround();
+    await this.inTurn(() => this.tree.selectAround());
   }
 
   /** @returns whether one of the hits has a row under the filter at hand */
-  private async show(walk: HitWalk, by: 1 | -1): Promise<boolean> {
-    // Names and settings are found too, and have no row under most filters.
-    for (let passed = 0; passed < walk.length && this.walk === walk; passed++) {
-      const path = await this.tree.pass(walk.entry);
-      if (path) {
-        this.tree.close(path);
-        this.changed.emit(undefined);
-        return true;
+  private show(walk: HitWalk, by: 1 | -1): Promise<boolean> {
+    const mine = ++this.asked;
+    return this.inTurn(async () => {
+      // Names and settings are found too, and have no row under most filters.
+      let passed = 0;
+      while (passed < walk.length) {
+        if (mine !== this.asked || this.walk !== walk) {
+          // A later step is what is wanted by now.
+          return true;
+        }
+        const path = await this.tree.pass(walk.entry);
+        if (path) {
+          this.tree.close(path);
+          this.changed.emit(undefined);
+          return true;
+        }
+        walk.step(by);
+        passed++;
       }
-      walk.step(by);
-    }
-    return this.walk !== walk;
+      return false;
+    });
+  }
+
+  /** One at a time: VS Code tells of folds it opens while a row is being revealed. */
+  private inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const done = this.last.then(act);
+    this.last = done.catch(() => undefined);
+    return done;
   }
 
   private set(walk: HitWalk | undefined): void {
