@@ -87,8 +87,8 @@ function describeSeen(seen) {
 }
 
 function describeAllowed() {
-  const names = new Set(Object.values(readAllowed()).map((one) => one.name));
-  return names.size > 0 ? [`prompts from: ${[...names].join(', ')}`] : [];
+  const names = Object.keys(readAllowed());
+  return names.length > 0 ? [`prompts from: ${names.join(', ')}`] : [];
 }
 
 function describeFaults() {

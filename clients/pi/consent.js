@@ -1,6 +1,9 @@
 /**
  * Who may send prompts into this user's pi: nobody, until the user has said yes in pi, once for each
- * client. The answer is kept in a file that only the user can read.
+ * program. The answer is kept in a file that only the user can read.
+ *
+ * It is kept by the name that the question shows: ids are those of one window, and end with it. To
+ * take another program's name is no way round a lock; whoever can reach the daemon's socket is the user.
  */
 
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -11,14 +14,14 @@ import { Refusal } from './refusal.js';
 import { shared } from './shared.js';
 import { oneLine } from './showing.js';
 
-/** @typedef {{ name: string, since: string }} Allowed */
+/** @typedef {{ since: string }} Allowed */
 
 /** Milliseconds that a question stands in pi; the daemon waits two minutes for a prompt. */
 const ANSWERED_WITHIN = 100_000;
 
 /** @typedef {'yes' | 'no' | 'nothing'} Said */
 
-/** What the user says to a client whose question stands in pi. @type {Map<string, Promise<Said>>} */
+/** What the user says to a program whose question stands in pi. @type {Map<string, Promise<Said>>} */
 const asked = new Map();
 
 /**
@@ -30,19 +33,19 @@ const asked = new Map();
  * @throws {Refusal} not yet, or not at all
  */
 export async function confirmed(drive, params, signal) {
-  const { clientId } = params;
+  const name = oneLine(params.client);
   // Of a pi in RPC mode its host has said yes with the environment.
-  if (drive.bridge.ctx.mode !== 'tui' || readAllowed()[clientId]) {
+  if (drive.bridge.ctx.mode !== 'tui' || Object.hasOwn(readAllowed(), name)) {
     return;
   }
-  if (shared().declined.has(clientId)) {
+  if (shared().declined.has(name)) {
     throw new Refusal(
       'Unsupported',
       'The user of pi has said no; pi asks again after a restart.',
       NEEDS,
     );
   }
-  const said = asked.get(clientId) ?? guardedAsk(drive.bridge, params, signal);
+  const said = asked.get(name) ?? guardedAsk(drive.bridge, name, signal);
   if (!signal) {
     throw new Refusal('Unsupported', 'pi asks its user whether you may; then send again.', NEEDS);
   }
@@ -58,7 +61,7 @@ export async function confirmed(drive, params, signal) {
 
 const guardedAsk = guard('consent.ask', (/** @type {Parameters<typeof ask>} */ ...given) => {
   const said = ask(...given);
-  asked.set(given[1].clientId, said);
+  asked.set(given[1], said);
   return said;
 });
 
@@ -66,12 +69,11 @@ const NEEDS = { needs: "the user's yes in pi" };
 
 /**
  * @param {import('./bridge.js').Bridge} bridge
- * @param {import('./types.js').DriveParams} params
+ * @param {string} name
  * @param {AbortSignal} [signal]
  * @returns {Promise<Said>}
  */
-async function ask(bridge, { client, clientId }, signal) {
-  const name = oneLine(client);
+async function ask(bridge, name, signal) {
   const control = new AbortController();
   const give = guard('consent.given', () => control.abort());
   const timer = after('consent.patience', ANSWERED_WITHIN, give);
@@ -87,19 +89,19 @@ async function ask(bridge, { client, clientId }, signal) {
       return 'nothing';
     }
     if (yes) {
-      writeAllowed({ ...readAllowed(), [clientId]: { name, since: new Date().toISOString() } });
+      writeAllowed({ ...readAllowed(), [name]: { since: new Date().toISOString() } });
       return 'yes';
     }
-    shared().declined.add(clientId);
+    shared().declined.add(name);
     return 'no';
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', give);
-    asked.delete(clientId);
+    asked.delete(name);
   }
 }
 
-/** @returns {Record<string, Allowed>} by client id */
+/** @returns {Record<string, Allowed>} by name */
 export function readAllowed() {
   try {
     const read = JSON.parse(readFileSync(file(), 'utf8'));

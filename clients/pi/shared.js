@@ -18,7 +18,7 @@
  * @property {boolean} isDead After too many of them nothing is done any more.
  * @property {(() => void) | undefined} close Ends all that is under way, once.
  * @property {Map<string, Promise<import('./types.js').PiAnswer>>} answers By request id.
- * @property {Set<string>} declined Ids of clients whose prompts the user refused.
+ * @property {Set<string>} declined Names of clients whose prompts the user refused.
  */
 
 // The number changes with the shape of what is shared, so that a newer copy never meets an older one.

@@ -230,9 +230,9 @@ class PiDriveParams(WireModel):
     request_id: str
     """Repeating it repeats the answer, not the act; the last 256 are remembered."""
     client: str
-    """Who wants it, for people."""
+    """Who wants it, for people; what the user allowed is remembered by it."""
     client_id: str
-    """The same over reconnects; what the user allowed is remembered by it."""
+    """The same over reconnects: names one window of that program."""
     base_leaf: EntryId | None = None
     """Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and
     custom in between do not count."""
@@ -364,7 +364,7 @@ class PiAnswer(WireModel):
     file: StrictStr | None = None
     """The session file pi has open now, where it is another one."""
     session: PiSession | None = None
-    """Of a snapshot."""
+    """Of a snapshot, and of SessionChanged: what it has open."""
     state: PiState | None = None
     """Of a snapshot."""
     entries: list[JsonObject] | None = None

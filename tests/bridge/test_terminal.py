@@ -126,25 +126,30 @@ async def test_a_client_prompts_once_the_user_has_said_yes(
     await bridge.idle()
     kept = home.state / "prompting.json"
     assert kept.stat().st_mode & 0o777 == 0o600
-    assert list(json.loads(kept.read_text())["clients"]) == ["tester"]
-    # Another client asks for itself. It may take that back, and then nobody has said no.
-    gone = bridge.begin("pi/prompt", "pd:gone", text="Me, too.", clientId="other")
+    assert list(json.loads(kept.read_text())["clients"]) == ["Code [31m"]
+    # Another window of the same editor need not ask; another program asks for itself.
+    again = {"client": "Code\x1b[31m", "clientId": "another window"}
+    await bridge.done("pi/prompt", text="From outside, too.", **again)
+    await bridge.idle()
+    asked += 1
+    # It may take that back, and then nobody has said no.
+    gone = bridge.begin("pi/prompt", "pd:gone", text="Me, too.")
     await pi.shows("May Tester")
     bridge.send({"method": "$/cancelRequest", "params": {"id": "pd:gone"}})
     assert (await gone)["refused"] == "Cancelled"
     await bridge.until(lambda: not bridge.state.get("waitingForUser"), "the end of the question")
     said = {"type": "custom_message", "customType": "t", "content": "Words.", "display": True}
-    answer = await bridge.ask("pi/append", entries=[said], clientId="other")
+    answer = await bridge.ask("pi/append", entries=[said], client="constructor")
     assert (answer["refused"], answer["needs"]) == ("Unsupported", "the user's yes in pi")
     await bridge.until(lambda: bridge.state.get("waitingForUser"), "the question")
     await pi.types("\x1b")
     await bridge.until(lambda: not bridge.state.get("waitingForUser"), "the answer")
-    answer = await bridge.ask("pi/prompt", text="Me, too.", clientId="other")
+    answer = await bridge.ask("pi/prompt", text="Me, too.", client="constructor")
     assert "said no" in answer["message"]
     await pi.enters("/pisessiond forget")
     await pi.shows("No client may send prompts any more")
     assert json.loads(kept.read_text()) == {"clients": {}}
-    assert model.prompts[asked:] == ["From outside."]
+    assert model.prompts[asked:] == ["From outside, too."]
 
 
 async def test_the_user_stops_a_summary_that_a_client_began(terminal: Terminal) -> None:

@@ -2069,9 +2069,9 @@ export interface PiNavigateParams {
   gen: number;
   /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
   requestId: string;
-  /** Who wants it, for people. */
+  /** Who wants it, for people; what the user allowed is remembered by it. */
   client: string;
-  /** The same over reconnects; what the user allowed is remembered by it. */
+  /** The same over reconnects: names one window of that program. */
   clientId: string;
   /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
   baseLeaf?: EntryId | null;
@@ -2109,7 +2109,7 @@ export interface PiAnswer {
   queued?: boolean;
   /** The session file pi has open now, where it is another one. */
   file?: string | null;
-  /** Of a snapshot. */
+  /** Of a snapshot, and of SessionChanged: what it has open. */
   session?: PiSession | null;
   /** Of a snapshot. */
   state?: PiState | null;
@@ -2123,9 +2123,9 @@ export interface PiCompactParams {
   gen: number;
   /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
   requestId: string;
-  /** Who wants it, for people. */
+  /** Who wants it, for people; what the user allowed is remembered by it. */
   client: string;
-  /** The same over reconnects; what the user allowed is remembered by it. */
+  /** The same over reconnects: names one window of that program. */
   clientId: string;
   /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
   baseLeaf?: EntryId | null;
@@ -2147,9 +2147,9 @@ export interface PiLabelParams {
   gen: number;
   /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
   requestId: string;
-  /** Who wants it, for people. */
+  /** Who wants it, for people; what the user allowed is remembered by it. */
   client: string;
-  /** The same over reconnects; what the user allowed is remembered by it. */
+  /** The same over reconnects: names one window of that program. */
   clientId: string;
   /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
   baseLeaf?: EntryId | null;
@@ -2165,9 +2165,9 @@ export interface PiNameParams {
   gen: number;
   /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
   requestId: string;
-  /** Who wants it, for people. */
+  /** Who wants it, for people; what the user allowed is remembered by it. */
   client: string;
-  /** The same over reconnects; what the user allowed is remembered by it. */
+  /** The same over reconnects: names one window of that program. */
   clientId: string;
   /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
   baseLeaf?: EntryId | null;
@@ -2181,9 +2181,9 @@ export interface PiAppendParams {
   gen: number;
   /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
   requestId: string;
-  /** Who wants it, for people. */
+  /** Who wants it, for people; what the user allowed is remembered by it. */
   client: string;
-  /** The same over reconnects; what the user allowed is remembered by it. */
+  /** The same over reconnects: names one window of that program. */
   clientId: string;
   /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
   baseLeaf?: EntryId | null;
@@ -2197,9 +2197,9 @@ export interface PiContextEditParams {
   gen: number;
   /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
   requestId: string;
-  /** Who wants it, for people. */
+  /** Who wants it, for people; what the user allowed is remembered by it. */
   client: string;
-  /** The same over reconnects; what the user allowed is remembered by it. */
+  /** The same over reconnects: names one window of that program. */
   clientId: string;
   /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
   baseLeaf?: EntryId | null;
@@ -2215,9 +2215,9 @@ export interface PiForkParams {
   gen: number;
   /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
   requestId: string;
-  /** Who wants it, for people. */
+  /** Who wants it, for people; what the user allowed is remembered by it. */
   client: string;
-  /** The same over reconnects; what the user allowed is remembered by it. */
+  /** The same over reconnects: names one window of that program. */
   clientId: string;
   /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
   baseLeaf?: EntryId | null;
@@ -2233,9 +2233,9 @@ export interface PiSwitchParams {
   gen: number;
   /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
   requestId: string;
-  /** Who wants it, for people. */
+  /** Who wants it, for people; what the user allowed is remembered by it. */
   client: string;
-  /** The same over reconnects; what the user allowed is remembered by it. */
+  /** The same over reconnects: names one window of that program. */
   clientId: string;
   /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
   baseLeaf?: EntryId | null;
@@ -2249,9 +2249,9 @@ export interface PiRereadParams {
   gen: number;
   /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
   requestId: string;
-  /** Who wants it, for people. */
+  /** Who wants it, for people; what the user allowed is remembered by it. */
   client: string;
-  /** The same over reconnects; what the user allowed is remembered by it. */
+  /** The same over reconnects: names one window of that program. */
   clientId: string;
   /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
   baseLeaf?: EntryId | null;
@@ -2263,9 +2263,9 @@ export interface PiPromptParams {
   gen: number;
   /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
   requestId: string;
-  /** Who wants it, for people. */
+  /** Who wants it, for people; what the user allowed is remembered by it. */
   client: string;
-  /** The same over reconnects; what the user allowed is remembered by it. */
+  /** The same over reconnects: names one window of that program. */
   clientId: string;
   /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
   baseLeaf?: EntryId | null;
@@ -2281,9 +2281,9 @@ export interface PiAbortParams {
   gen: number;
   /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
   requestId: string;
-  /** Who wants it, for people. */
+  /** Who wants it, for people; what the user allowed is remembered by it. */
   client: string;
-  /** The same over reconnects; what the user allowed is remembered by it. */
+  /** The same over reconnects: names one window of that program. */
   clientId: string;
   /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
   baseLeaf?: EntryId | null;
@@ -2295,9 +2295,9 @@ export interface PiSnapshotParams {
   gen: number;
   /** Repeating it repeats the answer, not the act; the last 256 are remembered. */
   requestId: string;
-  /** Who wants it, for people. */
+  /** Who wants it, for people; what the user allowed is remembered by it. */
   client: string;
-  /** The same over reconnects; what the user allowed is remembered by it. */
+  /** The same over reconnects: names one window of that program. */
   clientId: string;
   /** Compare-and-set in pi; absent: no comparison. Entries of type label, session_info, usage and custom in between do not count. */
   baseLeaf?: EntryId | null;
