@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
+from pisessiond.core.errors import NotASession
 from pisessiond.service.errors import PiBusy, PiUnknown, ReadOnly, SessionNotFound
 from pisessiond.service.live import mirrors, registry
 from pisessiond.service.live import pi as live_pi
@@ -252,6 +254,55 @@ async def test_of_a_pi_that_died_with_a_request_it_is_not_known(
 
     await session.append([user("ours")], origin=MINE)
     assert len(in_file(session)) == 5
+
+
+async def test_what_a_pi_wrote_before_it_died_was_done(house: House, pis: Terminals) -> None:
+    session = await house.opened(*FILE)
+    one = await pis.start(ScriptedPi(Path(session.path or "")))
+
+    async def dies(method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
+        del seconds
+        with one.pi.unheard():
+            await one.pi.answer(method, params)
+        one.cut()
+        raise live_pi.Silent(is_gone=True)
+
+    one.drive = dies  # type: ignore[method-assign]
+    done = await session.append([user("mine")], origin=MINE)
+
+    assert done.ids == (one.pi.entries[-1]["id"],)
+    assert len(in_file(session)) == 5
+
+
+async def test_a_pi_that_opens_no_session_has_left_the_one_before(
+    house: House, pis: Terminals
+) -> None:
+    session = await house.opened(*FILE)
+    one = await pis.start(ScriptedPi(Path(session.path or "")))
+    one.pi.file = house.folder / "odd.jsonl"
+    one.pi.file.write_text("no session\n")
+
+    with pytest.raises(NotASession):
+        await one.attach("resume")
+    await session.append([user("ours")], origin=MINE)
+
+    assert session.live.views == ()
+
+
+async def test_a_pi_is_let_read_what_it_missed_once(house: House, pis: Terminals) -> None:
+    session = await house.opened(*FILE)
+    one = pis.connect(ScriptedPi(Path(session.path or "")))
+    foreign(session, user("behind", "e", "d"))
+    await one.attach()
+    await until(lambda: [method for method, _ in one.pi.asked] == ["pi/reread"])
+    assert len(one.pi.entries) == 5
+
+    foreign(session, user("further behind", "f", "e"))
+    await one.attach("reload")
+    one.pi.entries.pop()
+    await one.attach("reload")
+
+    assert [method for method, _ in one.pi.asked] == ["pi/reread"]
 
 
 async def test_a_silent_pi_still_owns(

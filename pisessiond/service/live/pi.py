@@ -147,6 +147,8 @@ class RunningPi:
         self.count = 0
         self.uncounted = 0
         """Entries of the session that pi counts otherwise, if any."""
+        self.was_let_read = False
+        """Whether it was asked to read what it had missed; once is enough."""
         self.is_stalled = False
         self.has_run = False
         """Whether a turn ran since it opened the session."""

@@ -60,7 +60,12 @@ class LivePis:
         """
         async with pi.order:
             pi.attaches += 1
-            held = await self._held_for(given)
+            try:
+                held = await self._held_for(given)
+            except Exception:
+                # Whatever it has open now, what it had before it has left.
+                await self._let_go(pi)
+                raise
             before = [one for one in held.live.pis if one.is_same_process(pi.process)]
             held.live.unsettle()
             try:
@@ -81,7 +86,8 @@ class LivePis:
             finally:
                 held.live.settle()
             pi.attached(given.gen)
-            if pi.unseen and given.reason in ("startup", "resume"):
+            if pi.unseen and given.reason == "startup" and not pi.was_let_read:
+                pi.was_let_read = True
                 self._tasks.start_soon(self._let_read, pi)
             return Attached(held.handle, held.live.owner is pi, pi.unseen, position)
 

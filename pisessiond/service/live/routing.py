@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import UNSET
 
@@ -25,6 +25,7 @@ from pisessiond.service.live.calls import PiCall, call_for
 from pisessiond.service.live.pi import RunningPi, Silent
 from pisessiond.service.live.session_live import Written
 from pisessiond.service.live.telling import follow_leaf
+from pisessiond.service.storing import in_worker
 from pisessiond.service.types import Origin
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class Asked:
     pi: RunningPi
     call: PiCall
     params: dict[str, Any]
+    rows: int
+    """How many entries there were."""
 
 
 async def write_through(held: SessionQueue, act: Act) -> None:
@@ -64,7 +67,7 @@ async def write_through(held: SessionQueue, act: Act) -> None:
         if call is None or pi is None:
             held.finish_elsewhere(act, ())
             return
-        asked = act.asked = Asked(pi, call, _params(act, call, left))
+        asked = act.asked = Asked(pi, call, _params(act, call, left), len(held.session.index))
         answer = await _ask(asked, asked.pi)
         if answer.get("refused") != "LeafMoved" or act.base_leaf is not UNSET:
             break
@@ -73,6 +76,11 @@ async def write_through(held: SessionQueue, act: Act) -> None:
         await held.take_in_news()
         follow_leaf(held, pi.origin)
     await _settle(held, act, asked.pi, answer)
+
+
+_GIVEN_BY_WRITER: Final = frozenset(
+    {"id", "parentId", "timestamp", "fromHook", "usage", "systemMessage", "tokensBefore"}
+)
 
 
 class LostPi(Exception):
@@ -115,12 +123,30 @@ async def _ask_again(held: SessionQueue, act: Act, asked: Asked) -> None:
     pi = next((one for one in held.live.pis if one.is_same_process(asked.pi.process)), None)
     if pi is None:
         await held.take_in_news()
-        raise PiUnknown(asked.pi.pid)
+        ids = await _find_written(held, act, asked.rows)
+        if ids is None:
+            raise PiUnknown(asked.pi.pid)
+        held.finish_elsewhere(act, ids)
+        return
     try:
         answer = await pi.ask(asked.call.method, asked.params, asked.call.seconds)
     except Silent:
         raise PiUnknown(pi.pid) from None
     await _settle(held, act, pi, answer)
+
+
+async def _find_written(held: SessionQueue, act: Act, since: int) -> list[EntryId] | None:
+    """What a pi that is gone wrote for an act before it went; None when nothing tells of it."""
+    rows = range(since, len(held.session.index))
+    bodies = await in_worker(lambda: held.session.entries(list(rows)))
+    wanted = [_content(new.entry) for new in act.entries]
+    found = [body["id"] for body in bodies if _content(body) in wanted]
+    return found if wanted and len(found) == len(wanted) else None
+
+
+def _content(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What an entry says, without what whoever writes it gives it."""
+    return {name: value for name, value in entry.items() if name not in _GIVEN_BY_WRITER}
 
 
 async def _settle(held: SessionQueue, act: Act, pi: RunningPi, answer: Mapping[str, Any]) -> None:
