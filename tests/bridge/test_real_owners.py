@@ -125,7 +125,16 @@ async def test_a_foreign_line_is_shown_and_not_followed(
         assert "f0000001" in await one.ids()
         # pi goes on from where it stands, and nothing of ours is written.
         await one.pi.turn("Third question.")
+        leaf = await one.pi.leaf()
         assert path.read_text().count("\n") == 1 + 1 + len(await one.pi.entries())
+
+        await one.session.reread()
+        with anyio.fail_after(PATIENCE):
+            while (await live_pis(one.client, 1))[0]["unseen"]:
+                await anyio.sleep(0.02)
+        assert "f0000001" in [entry["id"] for entry in await one.pi.entries()]
+        assert await one.pi.leaf() == leaf
+        await one.agrees()
 
 
 async def test_two_pi_are_told_apart(home: PiHome, true_daemon: RealDaemon) -> None:
