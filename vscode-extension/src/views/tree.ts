@@ -13,6 +13,7 @@ import {
   type SizeColumn,
 } from '../texts/paint';
 import { operationText } from '../texts/status';
+import { bring } from './bringing';
 import type { CurrentSession } from './current';
 import { Cut, cutItem } from './cut';
 import { bodyOf, isRowNode, moreItem, rowItem, type TreeNode } from './rowItems';
