@@ -216,7 +216,8 @@ class ForkParams(LeafMutationParams):
     cwd: StrictStr | None = Field(default=None, min_length=1)
     """The folder the new session belongs to; relative to the client's `cwd`."""
     take_pi: StrictBool = False
-    """The running pi that has the session open goes to the new one; only when it is idle."""
+    """The running pi that has the session open goes to the new one; only when it is idle. A session
+    that it keeps in memory it forks itself."""
     dry_run: StrictBool = False
     """Change nothing and say what the fork would hold, in `preview`."""
 

@@ -56,6 +56,13 @@ async def test_a_session_in_memory_is_seen_whole(home: PiHome, true_daemon: Real
         assert [e["id"] for e in (await session.entries(order="file"))["entries"]] == [
             e["id"] for e in await pi.entries()
         ]
+        first = next(e["id"] for e in await pi.entries() if "Only here." in str(e))
+        forked = await session.fork(first, take_pi=True)
+        assert forked["editorText"] == "Only here."
+        (live,) = await live_pis(client, 1)
+        assert live["session"] == forked["session"]
+        await pi.turn("And again.")
+        session = await client.open(session=forked["session"])
         path = home.folder / "copy.jsonl"
         assert (await session.export("jsonl", path=str(path)))["path"] == str(path)
 

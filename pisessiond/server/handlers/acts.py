@@ -213,6 +213,11 @@ async def fork(connection: Connection, params: ForkParams) -> ForkResult:
         )
     origin = _origin(connection, params)
     pi = await taking.find(session, origin) if params.take_pi else None
+    if pi is not None and session.live.is_mirror:
+        # Nothing of it is anywhere but in that pi.
+        session.check_leaf(_base_leaf(params))
+        made = await taking.fork_in_pi(session, pi, params.entry, params.position, origin)
+        return _forked(connection, made)
     forked = await session.fork(
         params.entry,
         position=params.position,

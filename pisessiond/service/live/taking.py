@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import uuid
+from typing import Final, Literal
 
-from pisessiond.service.errors import Unsupported
+import anyio
+
+from pisessiond.core.lines import EntryId
+from pisessiond.service.errors import PiUnknown, Unsupported
 from pisessiond.service.live.pi import RunningPi, Silent
+from pisessiond.service.live.routing import refusal
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.types import Forked, Origin
 
-_SECONDS = 10.0
+_SECONDS: Final = 10.0
 
 
 async def find(held: OpenSession, origin: Origin) -> RunningPi:
@@ -26,17 +31,48 @@ async def find(held: OpenSession, origin: Origin) -> RunningPi:
     return pi
 
 
+async def fork_in_pi(
+    held: OpenSession,
+    pi: RunningPi,
+    entry: EntryId | None,
+    position: Literal["before", "at"] | None,
+    origin: Origin,
+) -> Forked:
+    """Have it fork a session that only it has, and go there; the session it has then.
+
+    Raises:
+        PiBusy, Unsupported, PiRefused, SessionChanged: it would not.
+        PiUnknown: it did not say in time what it has then.
+    """
+    wanted = held.leaf if entry is None else entry
+    if wanted is None:
+        raise Unsupported("An empty session is not forked.", "a first message")
+    params = {
+        **_who(origin, "fork"),
+        "entry": wanted,
+        "position": "at" if entry is None else position or "before",
+    }
+    gen = pi.gen
+    try:
+        answer = await pi.ask("pi/fork", params, _SECONDS)
+    except Silent:
+        raise PiUnknown(pi.pid) from None
+    if (refused := answer.get("refused")) is not None:
+        raise refusal(held, pi, refused, answer)
+    made = None
+    with anyio.move_on_after(_SECONDS):
+        made = await pi.session_of(gen + 1)
+    if made is None:
+        raise PiUnknown(pi.pid)
+    text = answer.get("editor_text")
+    return Forked(made.handle, made.path, made.is_unsaved, text, held.rev)
+
+
 async def take(pi: RunningPi, forked: Forked, origin: Origin) -> str | None:
     """Have it open the fork; why it stayed, in a sentence, None when it came."""
     if forked.path is None or forked.unsaved:
         return "The fork has no file yet, so that pi cannot open it."
-    name = origin.request_id or uuid.uuid4().hex
-    params = {
-        "file": forked.path,
-        "request_id": f"switch:{origin.client_id}:{name}",
-        "client": origin.client,
-        "client_id": origin.client_id,
-    }
+    params = {**_who(origin, "switch"), "file": forked.path}
     try:
         answer = await pi.ask("pi/switch", params, _SECONDS)
     except Silent:
@@ -44,3 +80,12 @@ async def take(pi: RunningPi, forked: Forked, origin: Origin) -> str | None:
     if answer.get("refused") is None:
         return None
     return answer.get("message") or f"pi {pi.pid} would not leave."
+
+
+def _who(origin: Origin, what: str) -> dict[str, str]:
+    name = origin.request_id or uuid.uuid4().hex
+    return {
+        "request_id": f"{what}:{origin.client_id}:{name}",
+        "client": origin.client,
+        "client_id": origin.client_id,
+    }

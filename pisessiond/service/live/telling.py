@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pisessiond.core.projection import Entry
 from pisessiond.service.following import about_others
 from pisessiond.service.nodes import make_node
-from pisessiond.service.types import AnyOrigin, Change, ChangeKind
+from pisessiond.service.types import EXTERNAL, AnyOrigin, Change, ChangeKind
 
 if TYPE_CHECKING:
     from pisessiond.service.held_session import HeldSession
@@ -24,6 +24,9 @@ def foreign_changes(held: HeldSession, came: Sequence[tuple[int, Entry]]) -> lis
         held.rows.note(part, written.origin)
         nodes = tuple(make_node(session, row, entry) for row, entry in part)
         changes.append(Change(written.kind, written.origin, nodes, dict(written.details)))
+        if written.origin == EXTERNAL and held.live.pis:
+            # Those that have it open have not read that.
+            held.presence.changed()
         if written.kind in ("append", "navigate"):
             changes += about_others(session, [row for row, _ in part], written.origin)
     return changes

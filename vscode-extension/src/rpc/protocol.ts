@@ -1585,7 +1585,7 @@ export interface ForkParams {
   position?: "before" | "at" | null;
   /** The folder the new session belongs to; relative to the client's `cwd`. */
   cwd?: string | null;
-  /** The running pi that has the session open goes to the new one; only when it is idle. */
+  /** The running pi that has the session open goes to the new one; only when it is idle. A session that it keeps in memory it forks itself. */
   takePi?: boolean;
   /** Change nothing and say what the fork would hold, in `preview`. */
   dryRun?: boolean;
