@@ -30,7 +30,7 @@ _SUMMARIZER: Final = (
     '[summarizer]\nuse = "haiku"\n[summarizers.haiku]\nkind = "command"\n'
     'program = ["sh", "-c", "cat > /dev/null; echo It was so."]\n'
 )
-_SIZE: Final = (1180, 720)
+_SIZE: Final = (1300, 700)
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def window(theme: str) -> Iterator[Window]:
         try:
             shown = workbench.window(cwd).opens()
             shown.until(lambda: shown.sees("^You are here").selected, "a selected leaf")
-            widen(shown, 470)
+            widen(shown, 450)
             yield shown
         finally:
             workbench.close()
@@ -96,6 +96,7 @@ def compact(shown: Window) -> None:
 
 
 def compare(shown: Window) -> None:
+    widen(shown, 300)  # Below some width VS Code puts both sides into one.
     shown.row_menu("^Alternative: Patch", "Compare with the Leaf")
     shown.until(lambda: any("↔" in tab for tab in shown.tabs()), "the diff")
     shown.shows_text("Patch time.time", 1)

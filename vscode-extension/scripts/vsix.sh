@@ -9,4 +9,7 @@ if [ ! -e node_modules/.package-lock.json ]; then
     npm ci --silent
 fi
 node scripts/build.mjs --minify
-npx --no-install vsce package --no-dependencies --allow-missing-repository -o dist/pisession.vsix
+# The page in the editor shows no pictures that have no address, so that it comes without them.
+sed '/^!\[/d' README.md | cat -s > dist/README.md
+npx --no-install vsce package --no-dependencies --allow-missing-repository \
+    --readme-path dist/README.md -o dist/pisession.vsix
