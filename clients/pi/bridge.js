@@ -30,6 +30,7 @@ export class Bridge {
 
   #previousFile = shared().file;
   #isAttached = false;
+  #attaches = 0;
 
   /**
    * @param {import('./types.js').ExtensionAPI} api
@@ -167,6 +168,7 @@ export class Bridge {
 
   /** @param {import('./types.js').Reason} reason */
   async #attach(reason) {
+    const number = ++this.#attaches;
     const state = this.watch.rebase();
     const session = describeSession(this.manager);
     this.#isAttached = true;
@@ -182,7 +184,12 @@ export class Bridge {
     const seen = /** @type {import('./types.js').PiAttachResult | undefined} */ (
       /** @type {unknown} */ (await asked)
     );
-    if (this.isEnded || !seen) {
+    if (this.isEnded || number !== this.#attaches) {
+      return;
+    }
+    if (!seen) {
+      // Refused: there is nobody to tell until the next connection.
+      this.lost();
       return;
     }
     this.seen = seen;

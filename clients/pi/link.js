@@ -46,7 +46,7 @@ export class Link {
   #numbers = 0;
   /** @type {Map<number, (message: Json | undefined) => void>} */
   #waiting = new Map();
-  /** Requests of the daemon's that are at work. @type {Map<unknown, AbortController>} */
+  /** Requests of the daemon's that are at work. @type {Map<unknown, { method: string, control: AbortController }>} */
   #running = new Map();
 
   /** Connects, if nothing does yet and a session is there to speak of. */
@@ -148,6 +148,11 @@ export class Link {
     const decoder = new FrameDecoder();
     this.#socket = socket;
     socket.unref();
+    after('link.stuck', 2 * PATIENCE, () => {
+      if (!this.isUp) {
+        this.#lost(socket);
+      }
+    });
     socket.on(
       'error',
       guard('socket.error', () => this.#lost(socket)),
@@ -186,7 +191,7 @@ export class Link {
    * @param {import('./address.js').Place} place
    */
   async #introduce(socket, place) {
-    if (!this.party) {
+    if (!this.party || socket !== this.#socket) {
       this.#lost(socket);
       return;
     }
@@ -238,7 +243,7 @@ export class Link {
       this.#waiting.get(/** @type {number} */ (id))?.(message);
     } else if (id === undefined) {
       if (method === '$/cancelRequest') {
-        this.#running.get(/** @type {Json} */ (message.params).id)?.abort();
+        this.#running.get(/** @type {Json} */ (message.params).id)?.control.abort();
       }
     } else if (ASKED.includes(method)) {
       const params = /** @type {any} */ (message.params);
@@ -255,8 +260,10 @@ export class Link {
    */
   async #answer(id, method, params) {
     const control = new AbortController();
-    this.#running.set(id, control);
-    const act = guard('link.asked', () => this.party?.asked(method, params, control.signal));
+    this.#running.set(id, { method, control });
+    const act = guard('link.asked', () =>
+      this.party ? this.party.asked(method, params, control.signal) : AWAY,
+    );
     const result = await act();
     this.#running.delete(id);
     this.#send({ id, result: result ?? UNKNOWN });
@@ -301,6 +308,13 @@ export class Link {
     for (const end of [...this.#waiting.values()]) {
       end(undefined);
     }
+    for (const { method, control } of this.#running.values()) {
+      // What pi is at goes on, and is asked for again. What waits for its user's yes is not begun
+      // for a client that has gone.
+      if (method === 'pi/prompt') {
+        control.abort();
+      }
+    }
     this.#running.clear();
     if (wasUp) {
       this.party?.lost();
@@ -318,6 +332,11 @@ export class Link {
     this.#pause = Math.min(this.#pause * 2, LAST_PAUSE);
   }
 }
+
+const AWAY = {
+  refused: /** @type {const} */ ('SessionChanged'),
+  message: 'pi is between two sessions; look again.',
+};
 
 const UNKNOWN = {
   refused: 'PiUnknown',

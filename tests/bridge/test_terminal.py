@@ -152,6 +152,23 @@ async def test_a_client_prompts_once_the_user_has_said_yes(
     assert model.prompts[asked:] == ["From outside, too."]
 
 
+async def test_a_prompt_whose_client_has_gone_is_not_sent(
+    terminal: Terminal, daemon: ScriptedDaemon
+) -> None:
+    pi, bridge, model = terminal.pi, terminal.bridge, terminal.model
+    asked = len(model.prompts)
+    waits = bridge.begin("pi/prompt", text="From outside.")
+    await pi.shows("May Tester")
+    bridge.writer.close()
+    again = await daemon.attached(2)
+    await again.until(lambda: not again.state["waitingForUser"], "the end of the question")
+    await pi.types("\r")
+    await pi.enters("Mine.")
+    await pi.shows("An answer to: Mine.")
+    assert model.prompts[asked:] == ["Mine."]
+    assert not waits.done()
+
+
 async def test_the_user_stops_a_summary_that_a_client_began(terminal: Terminal) -> None:
     pi, bridge = terminal.pi, terminal.bridge
     slow = "[slowsum:20000]"

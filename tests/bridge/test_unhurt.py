@@ -112,8 +112,8 @@ ALONE: Final = ("bridge.attach", "link.introduce", "session_start", "socket.conn
 
 RARE: Final = frozenset(
     "consent.given consent.patience drive.begin event.model_select event.session_compact_failed "
-    "event.thinking_level_select link.given link.patience prompt.patience showing.end "
-    "socket.error".split()
+    "event.thinking_level_select link.given link.patience link.stuck prompt.patience "
+    "showing.end socket.error".split()
 )
 """What happens in this life at times only, or never: timers of waits that end before, above all."""
 
