@@ -11,8 +11,14 @@ local M = {}
 local acts = {}
 M.table = acts
 
-local NEEDS_NO_SESSION =
-  { help = true, sessions = true, new_session = true, close = true, reload = true }
+local NEEDS_NO_SESSION = {
+  help = true,
+  sessions = true,
+  new_session = true,
+  close = true,
+  reload = true,
+  install_bridge = true,
+}
 
 --- Runs an act by its name in the sidebar of this tab page, which is opened where it is not.
 ---@param name string
@@ -33,7 +39,7 @@ function M.run(name, words)
   if name ~= 'close' and not sidebar:is_visible() then
     sidebar:show_window()
   end
-  sidebar.message = nil
+  sidebar.message, sidebar.session.hint = nil, nil
   local function act()
     found(sidebar, sidebar:row(), words or {})
   end
@@ -43,25 +49,7 @@ function M.run(name, words)
   sidebar:when_read(act)
 end
 
---- Asks the daemon and says what it refuses; an answer goes on.
----@param sidebar pisession.Sidebar
----@param method string
----@param params table
----@param done fun(answer: table)?
----@return fun() cancel
-function M.ask(sidebar, method, params, done)
-  if not sidebar.session.handle then
-    sidebar:say('No session is open here; - lists those there are.')
-    return function() end
-  end
-  return sidebar.session:request(method, params, function(err, answer)
-    if err then
-      return require('pisession.refusals').say(sidebar, err)
-    elseif done then
-      done(answer)
-    end
-  end)
-end
+M.ask = require('pisession.asking').ask
 
 local function later(module, name)
   return function(sidebar, row, words)
@@ -85,6 +73,11 @@ acts.export = later('looking', 'export')
 acts.sessions = later('sessions', 'open')
 acts.new_session = later('sessions', 'new')
 acts.continue_in_pi = later('sessions', 'continue_in_pi')
+acts.prompt_pi = later('running', 'prompt')
+acts.steer_pi = later('running', 'steer')
+acts.let_pi_read = later('running', 'let_read')
+acts.cancel = later('running', 'stop')
+acts.install_bridge = later('bridge', 'install')
 acts.search = later('finding', 'search')
 acts.next_hit = later('finding', 'next_hit')
 acts.previous_hit = later('finding', 'previous_hit')
@@ -321,14 +314,7 @@ function acts.append(sidebar, _, words)
   if #words > 0 then
     return require('pisession.prompting').append(sidebar, table.concat(words, ' '))
   end
-  require('pisession.prompting').open(sidebar, '')
-end
-
-function acts.cancel(sidebar)
-  if not sidebar.session.operation then
-    return sidebar:say('Nothing runs here.')
-  end
-  M.ask(sidebar, 'session/cancel', {})
+  require('pisession.running').choose(sidebar)
 end
 
 -- Looking.

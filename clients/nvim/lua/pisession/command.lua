@@ -31,6 +31,9 @@ local OWN = {
   pi = act('continue_in_pi'),
   export = act('export'),
   where = act('where'),
+  prompt = act('prompt_pi'),
+  steer = act('steer_pi'),
+  ['install-bridge'] = act('install_bridge'),
 }
 
 local ARGUMENTS = {

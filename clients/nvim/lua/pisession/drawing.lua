@@ -43,6 +43,18 @@ return function(Sidebar)
     return found
   end
 
+  --- The rows at which running pi stand; without any, the one that another program wrote last.
+  ---@param rows pisession.Row[]
+  ---@param signs pisession.Glyphs
+  ---@return table<string, string>
+  function Sidebar:standing(rows, signs)
+    if #(self.session.info.pis or {}) > 0 then
+      return require('pisession.standing').signs(self.session, rows, signs)
+    end
+    local outside = self:outside_row(rows)
+    return outside and { [outside] = signs.outside } or {}
+  end
+
   ---@param rows pisession.Row[]
   ---@param signs pisession.Glyphs
   ---@param width integer
@@ -55,7 +67,7 @@ return function(Sidebar)
       size = self.size,
       new = self.session.new,
       marked = self.marked,
-      outside = self:outside_row(rows),
+      standing = self:standing(rows, signs),
       doing = self.session.operation and header.operation(self.session.operation),
       is_open = function(id)
         return self:is_open_id(id)
@@ -110,7 +122,7 @@ return function(Sidebar)
       looks[grade] or 'PisessionHeader',
       escaped(right)
     )
-    local bottom = self.message or header.bottom(self.session, count, width)
+    local bottom = header.bottom(self.session, count, width, self.message)
     windows.set(self.window, 'winbar', top)
     windows.set(self.window, 'statusline', escaped(text.cut(bottom, width, signs.cut)))
     self:count_down()

@@ -14,8 +14,12 @@ local function is_foreign(origin)
   return origin == 'external' or type(origin) == 'table' and origin.clientId ~= rpc.client_id
 end
 
-local function name_of(origin)
-  return type(origin) == 'table' and origin.client or 'pi'
+--- Who did it. What writes without being connected is most likely a pi, but not beside one that is.
+---@param origin table|string
+---@param pis pisession.Pi[]?
+---@return string
+local function name_of(origin, pis)
+  return type(origin) == 'table' and origin.client or #(pis or {}) > 0 and 'Another program' or 'pi'
 end
 
 local TELL = {} ---@type table<string, fun(who: string, clock: string): string>
@@ -47,20 +51,71 @@ local function tell_progress(sidebar, progress)
   end
 end
 
+---@param pis pisession.Pi[]
+---@return table<integer, pisession.Pi>
+local function by_pid(pis)
+  local found = {}
+  for _, one in ipairs(pis) do
+    found[one.pid] = one
+  end
+  return found
+end
+
+--- Tells of pi that came and went, of what one has not read, and of one that asks its user.
+---@param sidebar pisession.Sidebar
+---@param before pisession.Pi[]
+local function tell_pis(sidebar, before)
+  local session = sidebar.session
+  local old, new = by_pid(before), by_pid(session.info.pis or {})
+  for pid, one in pairs(new) do
+    local was = old[pid]
+    if not was then
+      sidebar:say(('pi %d opened this session.'):format(pid), true)
+    elseif one.unseen > was.unseen then
+      sidebar:say('pi has not read what came from outside; R lets it.', true)
+    end
+    local waiting = session.waiting
+    if one.waitingForUser and waiting and waiting.is_prompt and not waiting.is_told then
+      waiting.is_told = true
+      sidebar:say('pi asks there whether you may; <C-c> takes it back.')
+    end
+  end
+  for pid in pairs(old) do
+    if not new[pid] then
+      sidebar:say(('pi %d has left this session.'):format(pid), true)
+    end
+  end
+end
+
 --- Tells in words what others did, and how operations end.
 ---@param sidebar pisession.Sidebar
----@param detail { acts: pisession.Change[]?, progress: pisession.Progress?, reset: string? }
+---@param detail { acts: pisession.Change[]?, progress: pisession.Progress?, reset: string?, pis: pisession.Pi[]? }
 function M.changed(sidebar, detail)
   for _, change in ipairs(detail.acts or {}) do
     local tell = TELL[change.kind]
     if tell and is_foreign(change.origin) then
-      sidebar:say(tell(name_of(change.origin), os.date('%H:%M') --[[@as string]]), true)
+      local who = name_of(change.origin, sidebar.session.info.pis)
+      sidebar:say(tell(who, os.date('%H:%M') --[[@as string]]), true)
     end
+    if change.kind == 'append' and change.origin == 'external' then
+      M.saw_outside(sidebar)
+    end
+  end
+  if detail.pis then
+    tell_pis(sidebar, detail.pis)
   end
   if detail.progress then
     tell_progress(sidebar, detail.progress)
   elseif detail.reset then
     sidebar:say(('Read anew: the file was %s.'):format(detail.reset), true)
+  end
+end
+
+--- What writes here and is no pi that is seen to run may be one without the bridge.
+---@param sidebar pisession.Sidebar
+function M.saw_outside(sidebar)
+  if #(sidebar.session.info.pis or {}) == 0 then
+    require('pisession.bridge').offer(sidebar)
   end
 end
 

@@ -17,7 +17,7 @@ local M = {}
 ---@field omitted string
 ---@field replaced string
 ---@field forks string
----@field outside string the row another program wrote last
+---@field outside string the row a running pi stands at, or another program wrote last
 ---@field bar string[] empty and full cell
 ---@field due string where automatic compaction starts
 ---@field roles table<string, string>

@@ -1,5 +1,6 @@
 --- What stands above and below the rows, and in a status line: the context size in few cells.
 
+local pis = require('pisession.pis')
 local text = require('pisession.text')
 
 local M = {}
@@ -171,9 +172,7 @@ local function company(session)
   if count > 1 then
     others[1] = count .. ' windows'
   end
-  if M.outside_left(session) then
-    others[#others + 1] = 'pi'
-  end
+  others[#others + 1] = pis.company(session.info.pis) or M.outside_left(session) and 'pi' or nil
   return table.concat(others, ', ')
 end
 
@@ -191,6 +190,8 @@ local function shown_words(session, rows)
   end
   if info.leafConflict then
     return 'pi went on elsewhere; gb finds its branch, any move settles it.'
+  elseif session.hint then
+    return session.hint
   end
   local wrong = problems > 0
       and (' · %d %s, !'):format(problems, problems == 1 and 'problem' or 'problems')
@@ -215,33 +216,50 @@ local function model_words(size)
   return text.clean(model:gsub('^[^/]*/', '') .. level)
 end
 
---- The line below: filter and counts, model and company.
+--- The first of some pairs of ends that fits a line, with the room between them.
+---@param ends string[][]
+---@param width integer
+---@return string
+local function spread(ends, width)
+  for _, both in ipairs(ends) do
+    if text.width(both[1]) + text.width(both[2]) + 3 <= width then
+      return ' ' .. text.fill(both[1], width - 2 - text.width(both[2])) .. both[2]
+    end
+  end
+  return ' ' .. ends[1][1]
+end
+
+--- The line below: filter and counts, model and company; what was said last takes the place of all
+--- but what pi is doing.
 ---@param session pisession.Session
 ---@param rows integer
 ---@param width integer
+---@param message string?
 ---@return string
-function M.bottom(session, rows, width)
-  if not session.info.entryCount then
+function M.bottom(session, rows, width, message)
+  local running = pis.company(session.info.pis)
+  if message then
+    return spread({ { message, running or '' } }, width)
+  elseif not session.info.entryCount then
     -- Nothing at all would let the status line of all windows in.
     return ' '
   end
-  local left, parts = shown_words(session, rows), {}
-  parts[1] = model_words(session.size)
-  local with = company(session)
-  if with ~= '' then
-    parts[#parts + 1] = with
+  local left, model, with = shown_words(session, rows), model_words(session.size), company(session)
+  if with == '' then
+    return spread({ { left, model or '' } }, width)
   end
-  local right = table.concat(parts, ' · ')
-  if text.width(right) > width - text.width(left) - 3 then
-    return ' ' .. left
+  local ends = { { left, model and ('%s · %s'):format(model, with) or with }, { left, with } }
+  if running and not session.hint and not session.search then
+    -- What a pi does is wanted before the counts.
+    ends[3] = { text.many(rows, 'row', 'rows'), running }
   end
-  return ' ' .. text.fill(left, width - 2 - text.width(right)) .. right
+  return spread(ends, width)
 end
 
 --- The same in a few cells, for a status line.
 ---@param size table?
 ---@param glyphs pisession.Glyphs
----@param state { unsaved: boolean?, operation: table?, offline: boolean }
+---@param state { unsaved: boolean?, operation: table?, offline: boolean, pis: pisession.Pi[]? }
 ---@return string
 function M.component(size, glyphs, state)
   if not size then
@@ -258,7 +276,8 @@ function M.component(size, glyphs, state)
   if size.due or M.grade(size) == 'high' then
     shown = shown .. ' compact?'
   end
-  return shown .. (state.unsaved and ' +' or '')
+  local doing = pis.short(state.pis or {})
+  return shown .. (state.unsaved and ' +' or '') .. (doing and ' ' .. doing or '')
 end
 
 return M

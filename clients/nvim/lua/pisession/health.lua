@@ -19,6 +19,7 @@ function M.check()
   M.check_program(health, config)
   M.check_glyphs(health, config)
   M.check_connection(health)
+  M.check_bridge(health)
 end
 
 function M.check_program(health, config)
@@ -77,6 +78,27 @@ function M.check_connection(health)
     health.error(rpc.connection.problem or 'The daemon does not answer.', 'pisessiond doctor')
   end
   rpc.release()
+end
+
+--- Whether running pi can be seen and moved.
+function M.check_bridge(health)
+  local status = require('pisession.bridge').status_now()
+  if not status then
+    return health.info('Whether pi loads the bridge cannot be asked of this option cmd.')
+  elseif #status.installed == 0 then
+    return health.warn(
+      'pi does not load the bridge: a running pi is seen by its file alone, and does not follow.',
+      'pisessiond pi install'
+    )
+  end
+  local count = #status.running
+  health.ok(
+    ('pi loads the bridge %s; %d running pi %s connected.'):format(
+      status.installed[1].version,
+      count,
+      count == 1 and 'is' or 'are'
+    )
+  )
 end
 
 return M

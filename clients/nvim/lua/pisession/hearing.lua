@@ -27,8 +27,9 @@ function Session:hear(method, params)
     self.operation = not is_over and params or nil
     self.on_change('header', { progress = params })
   elseif method == 'session/didPresence' then
-    self.info.clients = params.clients
-    self.on_change('header')
+    local before = self.info.pis or {}
+    self.info.clients, self.info.pis = params.clients, params.pis
+    self.on_change('rows', { pis = before })
   end
 end
 

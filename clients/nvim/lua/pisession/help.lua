@@ -35,7 +35,7 @@ local function signs(glyphs)
   say(glyphs.replaced, 'replaced in the context')
   say(glyphs.forks .. '1', 'forks made here')
   say('new', 'by somebody else')
-  say(glyphs.outside, 'where another program went on')
+  say(glyphs.outside, 'where a running pi stands')
   say('A', 'marked for compare')
   say('~', 'estimated')
   return lines

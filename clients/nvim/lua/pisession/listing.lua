@@ -1,5 +1,6 @@
 --- The lines of the list of sessions: families, what each line says, and where a new one goes.
 
+local pis = require('pisession.pis')
 local text = require('pisession.text')
 
 local M = {}
@@ -16,6 +17,7 @@ local MIN_TITLE = 12
 ---@field depth integer
 ---@field name string?
 ---@field parentSession string?
+---@field pis pisession.Pi[]? running pi that have it open
 
 ---@class pisession.ListLine
 ---@field one pisession.Listed
@@ -41,7 +43,7 @@ local function words_of(one)
   end
   say(text.moment(one.modified))
   say(one.unsaved and 'unsaved' or '')
-  say(one.live and 'live' or '')
+  say(pis.company(one.pis) or one.live and 'live' or '')
   say(one.open > 1 and one.open .. ' windows' or '')
   if one.fork and one.fork.preview then
     say(('at "%s"'):format(text.cut(text.clean(one.fork.preview), 20, '…')))
@@ -53,12 +55,17 @@ end
 ---@param forks pisession.Listed[]
 ---@return string
 local function family_words(forks)
-  local newest, is_live, is_unsaved = '', false, false
+  local newest, is_live, is_unsaved, running = '', false, false, {}
   for _, one in ipairs(forks) do
     newest = (one.modified or '') > newest and one.modified or newest
     is_live, is_unsaved = is_live or one.live, is_unsaved or one.unsaved
+    vim.list_extend(running, one.pis or {})
   end
-  local state = is_live and ', live' or is_unsaved and ', unsaved' or ''
+  local company = pis.company(running)
+  local state = company and ', ' .. company
+    or is_live and ', live'
+    or is_unsaved and ', unsaved'
+    or ''
   local moment = newest ~= '' and text.moment(newest) or '?'
   return ('%s, newest %s%s'):format(text.many(#forks, 'fork', 'forks'), moment, state)
 end

@@ -91,8 +91,9 @@ end
 ---@param row pisession.Row
 ---@param entry table? whose text is shown
 ---@param window integer?
+---@param running pisession.Pi[] that stand here
 ---@return string[]
-local function detail_lines(row, entry, window)
+local function detail_lines(row, entry, window, running)
   local lines = { heading(row) }
   vim.list_extend(lines, beginning(row, entry))
   local facts = { states_of(row) }
@@ -101,6 +102,9 @@ local function detail_lines(row, entry, window)
   facts[#facts + 1] = text.many(row.entries, 'entry', 'entries') .. own
   lines[#lines + 1] = table.concat(facts, ' · ')
   lines[#lines + 1] = row.size and size_line(row, window)
+  for _, one in ipairs(running) do
+    lines[#lines + 1] = require('pisession.pis').describe(one)
+  end
   return vim.tbl_map(function(line)
     return ' ' .. line
   end, lines)
@@ -111,6 +115,13 @@ local STRETCHES =
   { work = true, alternative = true, group = true, ahead = true, summarised = true, here = true }
 
 ---@param sidebar pisession.Sidebar
+---@param row pisession.Row
+---@return pisession.Pi[]
+local function running_at(sidebar, row)
+  return require('pisession.standing').of(sidebar.session, sidebar.view.rows)[row.id] or {}
+end
+
+---@param sidebar pisession.Sidebar
 ---@param row pisession.Row?
 function M.details(sidebar, row)
   if not row then
@@ -118,7 +129,7 @@ function M.details(sidebar, row)
   end
   local function show(entry)
     local window = sidebar.session.size and sidebar.session.size.window
-    local lines = detail_lines(row, entry, window)
+    local lines = detail_lines(row, entry, window, running_at(sidebar, row))
     local widths = vim.tbl_map(text.width, lines)
     float.open(lines, { width = math.min(math.max(unpack(widths)) + 1, WIDEST) })
   end
@@ -140,6 +151,9 @@ function M.where(sidebar, row)
   row = row or (line and sidebar.view:row_at(line))
   if row then
     local spoken = require('pisession.words').speak(row, sidebar:is_open_id(row.id))
+    for _, one in ipairs(running_at(sidebar, row)) do
+      spoken = ('%s A running %s.'):format(spoken, require('pisession.pis').describe(one))
+    end
     vim.api.nvim_echo({ { spoken } }, true, {})
   end
 end

@@ -31,6 +31,7 @@ function M.open(wish, filter, on_change)
     info = {},
     asked = {},
     late = {},
+    places = {},
     ticket = 0,
     foreign_rev = 0,
     asks = 0,
@@ -99,6 +100,7 @@ function Session:take_answer(answer, filter)
   local is_same = self.info.path == answer.path and self.shown_filter == filter
   self.problem, self.is_stale = nil, false
   self.handle, self.info, self.late = answer.session, answer, {}
+  self.places = {}
   -- A session that was the newest once stays the one at hand until another is asked for.
   self.wish = answer.path and not answer.unsaved and { path = answer.path }
     or { session = answer.session }
@@ -163,7 +165,7 @@ function Session:connection_changed()
     self:fetch()
   elseif state == 'offline' then
     self.was_offline = true
-    self.operation = nil
+    self.operation, self.info.pis = nil, nil
   end
   self.on_change('header')
 end

@@ -2,6 +2,7 @@
 
 local acts = require('pisession.acts')
 local float = require('pisession.float')
+local pis = require('pisession.pis')
 local text = require('pisession.text')
 
 local M = {}
@@ -16,11 +17,42 @@ local function age(iso)
   return seconds < 90 and 'just now' or ('%d min ago'):format(math.floor(seconds / 60))
 end
 
+--- What can be done about a move with the pi that have the session open.
+---@class pisession.Company
+---@field count integer
+---@field is_driven boolean one of them can be moved
+---@field is_busy boolean the only one is at work
+---@field sentence string? whether it follows, or why not
+
+---@param session pisession.Session
+---@return pisession.Company
+function M.company(session)
+  local all, driven = pis.of(session), pis.driven(session)
+  local company = { count = #all, is_driven = #driven > 0, is_busy = false }
+  local one = all[1]
+  if #all > 1 then
+    company.sentence = ('%d pi have it open; you are asked which one is to go.'):format(#all)
+  elseif one and not one.drives then
+    company.sentence = ('pi does not follow, and nothing else may move it: %s.'):format(
+      pis.why(one)
+    )
+  elseif one and one.state == 'stalled' then
+    company.sentence = 'pi does not answer now; look at its terminal.'
+  elseif one then
+    company.is_busy = one.state ~= 'idle'
+    company.sentence = company.is_busy
+        and ('pi is %s; it goes there when it is idle.'):format(pis.doing(one))
+      or 'pi follows in its terminal.'
+  end
+  return company
+end
+
 --- Where one would stand, and what comes along.
 ---@param row pisession.Row
 ---@param preview table
+---@param company pisession.Company
 ---@return string[]
-local function where_lines(row, preview)
+local function where_lines(row, preview, company)
   local lines, left = {}, preview.leaves
   if preview.returnsText then
     lines[1] = ' Its text goes to the prompt, to be changed and sent again.'
@@ -35,7 +67,9 @@ local function where_lines(row, preview)
     local entries = text.many(left.entries, 'entry', 'entries')
     lines[#lines + 1] = (' %s%s %s in the tree. Files are not undone.'):format(entries, turns, are)
   end
-  if preview.outside then
+  if company.sentence then
+    lines[#lines + 1] = ' ' .. company.sentence
+  elseif preview.outside then
     lines[#lines + 1] = (' pi wrote here %s: a pi in a terminal will not follow; f is safer.'):format(
       age(preview.outside)
     )
@@ -67,18 +101,28 @@ end
 ---@param row pisession.Row
 ---@param preview table
 ---@param is_summary_offered boolean
+---@param company pisession.Company
 ---@return string[]
-function M.lines(row, preview, is_summary_offered)
-  local lines = where_lines(row, preview)
-  lines[#lines + 1] = (' > h  here              context %s → %s'):format(
-    text.size(preview.sizeNow),
-    text.size(preview.sizeAfter)
-  )
-  if is_summary_offered then
-    vim.list_extend(lines, summary_lines(preview))
+function M.lines(row, preview, is_summary_offered, company)
+  local lines = where_lines(row, preview, company)
+  local is_fixed = company.count > 0 and not company.is_driven
+  if not is_fixed then
+    lines[#lines + 1] = (' > %s context %s → %s'):format(
+      company.is_busy and 'w  when pi is idle  ' or 'h  here             ',
+      text.size(preview.sizeNow),
+      text.size(preview.sizeAfter)
+    )
+    if is_summary_offered then
+      vim.list_extend(lines, summary_lines(preview))
+    end
   end
-  lines[#lines + 1] = '   f  as a fork         new session '
+  lines[#lines + 1] = (is_fixed and ' > ' or '   ')
+    .. 'f  as a fork         new session '
     .. (preview.returnsText and 'before this message' or 'up to here')
+  if company.is_driven then
+    lines[#lines + 1] = '   t  as a fork, and pi goes there'
+      .. (company.is_busy and ' when it is idle' or '')
+  end
   lines[#lines + 1] = '   d  compare with the leaf first                          Esc  nothing'
   return lines
 end
@@ -129,21 +173,32 @@ end
 ---@param row pisession.Row
 ---@param preview table
 ---@param is_summary_offered boolean
+---@param company pisession.Company
 ---@return table<string, fun()>
-local function keys_of(sidebar, row, preview, is_summary_offered)
+local function keys_of(sidebar, row, preview, is_summary_offered, company)
   local from, keys = sidebar.session.info.leaf, {}
+  local later = company.is_busy and { whenIdle = true } or nil
   local function way(extra)
     return function()
-      go(sidebar, row, from, extra)
+      go(sidebar, row, from, vim.tbl_extend('force', later or {}, extra or {}))
     end
   end
-  keys.h, keys['<CR>'] = way(), way()
   function keys.f()
-    M.fork(sidebar, row)
+    M.fork_from(sidebar, row)
   end
   function keys.d()
     require('pisession.comparing').with_leaf(sidebar, row)
   end
+  if company.is_driven then
+    function keys.t()
+      M.fork_from(sidebar, row, vim.tbl_extend('force', later or {}, { takePi = true }))
+    end
+  elseif company.count > 0 then
+    keys['<CR>'] = keys.f
+    return keys
+  end
+  keys['<CR>'] = way()
+  keys[later and 'w' or 'h'] = keys['<CR>']
   if is_summary_offered and preview.summary then
     keys.s = way({ summarize = true })
     function keys.o()
@@ -177,9 +232,10 @@ function M.navigate(sidebar, row)
   acts.ask(sidebar, 'session/navigate', params, function(answer)
     local preview = answer.preview
     local is_offered = not sidebar.session.info.skipBranchPrompt
-    local _, buffer = float.open(M.lines(row, preview, is_offered), {
+    local company = M.company(sidebar.session)
+    local _, buffer = float.open(M.lines(row, preview, is_offered, company), {
       title = title_of(row),
-      keys = keys_of(sidebar, row, preview, is_offered),
+      keys = keys_of(sidebar, row, preview, is_offered, company),
     })
     float.mark_keys(buffer)
   end)
@@ -200,28 +256,63 @@ end
 
 ---@param sidebar pisession.Sidebar
 ---@param answer table
+local function open_fork(sidebar, answer)
+  sidebar:switch({ session = answer.session })
+  if answer.editorText then
+    require('pisession.prompting').open(sidebar, answer.editorText)
+  end
+end
+
+---@param sidebar pisession.Sidebar
+---@param answer table
 local function forked(sidebar, answer)
   sidebar:say('The fork is made; - lists it under this session.')
   vim.ui.select({ 'Stay here', 'Open the fork' }, { prompt = 'The fork is made.' }, function(choice)
-    if choice ~= 'Open the fork' then
-      return
-    end
-    sidebar:switch({ session = answer.session })
-    if answer.editorText then
-      require('pisession.prompting').open(sidebar, answer.editorText)
+    if choice == 'Open the fork' then
+      open_fork(sidebar, answer)
     end
   end)
 end
 
+--- Shows the fork that pi was to go to; where pi stayed, why.
+---@param sidebar pisession.Sidebar
+---@param answer table
+local function taken_along(sidebar, answer)
+  if answer.piStayed then
+    sidebar:say('The fork is made, pi stays: ' .. answer.piStayed)
+  else
+    open_fork(sidebar, answer)
+    sidebar:say('The fork is made, and pi is in it.')
+  end
+end
+
+--- Makes a fork that begins at a row.
+---@param sidebar pisession.Sidebar
+---@param row pisession.Row
+---@param extra { takePi: boolean?, whenIdle: boolean? }?
+function M.fork_from(sidebar, row, extra)
+  local params = { entry = row.entry, position = row.kind == 'user' and 'before' or 'at' }
+  params = vim.tbl_extend('force', params, extra or {})
+  acts.ask(sidebar, 'session/fork', params, function(answer)
+    local show = params.takePi and taken_along or forked
+    show(sidebar, answer)
+  end)
+end
+
+--- The same; where a pi could come along, after asking whether it is to.
 ---@param sidebar pisession.Sidebar
 ---@param row pisession.Row?
 function M.fork(sidebar, row)
   if not row or not row.entry then
     return sidebar:say('This row stands for no entry a fork could begin at.')
+  elseif #pis.driven(sidebar.session) == 0 then
+    return M.fork_from(sidebar, row)
   end
-  local params = { entry = row.entry, position = row.kind == 'user' and 'before' or 'at' }
-  acts.ask(sidebar, 'session/fork', params, function(answer)
-    forked(sidebar, answer)
+  local ways = { 'Fork; pi stays where it is', 'Fork, and pi goes there' }
+  vim.ui.select(ways, { prompt = 'pi has this session open.' }, function(choice)
+    if choice then
+      M.fork_from(sidebar, row, choice == ways[2] and { takePi = true } or nil)
+    end
   end)
 end
 

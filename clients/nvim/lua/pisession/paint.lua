@@ -27,7 +27,7 @@ local WITH_TIME, WITH_TOKENS, WITH_PERCENT, WITH_TEXT = 56, 40, 24, 12
 ---@field is_open fun(id: string): boolean
 ---@field new table<string, boolean>? entries that another client or program has added
 ---@field doing string? what runs, said where the leaf is
----@field outside string? the row that another program wrote last, a short while ago
+---@field standing table<string, string>? the sign of a row at which a running pi stands
 ---@field marked string? the row marked for a comparison
 
 local function has(row, flag)
@@ -151,8 +151,8 @@ function M.marks(row, options)
   if options.new and row.last and row.kind ~= 'here' and options.new[row.last] then
     signs[#signs + 1] = 'new'
   end
-  if options.outside == row.id then
-    signs[#signs + 1] = glyphs.outside
+  if options.standing then
+    signs[#signs + 1] = options.standing[row.id]
   end
   if options.marked == row.id then
     signs[#signs + 1] = 'A'

@@ -33,7 +33,15 @@ local function text_of(buffer)
   return table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), '\n')
 end
 
---- The prompt stays as it is until the message is appended: a refusal loses no word.
+---@alias pisession.PromptFor 'append'|'pi'|'steer'
+
+local WHAT_WRITING_DOES = {
+  append = ' Prompt: :w appends it, :q! drops it',
+  pi = ' Prompt: :w sends it to pi, :q! drops it',
+  steer = ' Prompt: :w steers pi with it, :q! drops it',
+}
+
+--- The prompt stays as it is until the message is appended or sent: a refusal loses no word.
 ---@param sidebar pisession.Sidebar
 ---@return integer buffer
 local function make(sidebar)
@@ -45,9 +53,14 @@ local function make(sidebar)
   vim.api.nvim_create_autocmd('BufWriteCmd', {
     buffer = buffer,
     callback = function()
-      M.append(sidebar, text_of(buffer), function()
+      local function delivered()
         pcall(vim.api.nvim_buf_delete, buffer, { force = true })
-      end)
+      end
+      if sidebar.prompt_for == 'append' then
+        return M.append(sidebar, text_of(buffer), delivered)
+      end
+      local deliver = sidebar.prompt_for == 'steer' and 'steer' or nil
+      require('pisession.running').send(sidebar, text_of(buffer), deliver, delivered)
     end,
   })
   vim.api.nvim_create_autocmd('QuitPre', {
@@ -65,15 +78,12 @@ end
 local function show(sidebar, buffer)
   local window = vim.fn.bufwinid(buffer)
   if window ~= -1 then
-    return vim.api.nvim_set_current_win(window)
+    vim.api.nvim_set_current_win(window)
+  else
+    local below = sidebar:is_visible() and sidebar.window or 0
+    window = vim.api.nvim_open_win(buffer, true, { split = 'below', win = below, height = HEIGHT })
   end
-  local below = sidebar:is_visible() and sidebar.window or 0
-  local place = { split = 'below', win = below, height = HEIGHT }
-  windows.set(
-    vim.api.nvim_open_win(buffer, true, place),
-    'winbar',
-    ' Prompt: :w appends it, :q! drops it'
-  )
+  windows.set(window, 'winbar', WHAT_WRITING_DOES[sidebar.prompt_for])
 end
 
 ---@param sidebar pisession.Sidebar
@@ -88,7 +98,10 @@ end
 --- Opens the prompt with a text; a draft is replaced only after a question.
 ---@param sidebar pisession.Sidebar
 ---@param body string empty: the draft, or an empty prompt
-function M.open(sidebar, body)
+---@param whom pisession.PromptFor? nil: pi where one can be prompted, else it is appended
+function M.open(sidebar, body, whom)
+  local is_driven = #require('pisession.pis').driven(sidebar.session) > 0
+  sidebar.prompt_for = whom or is_driven and 'pi' or 'append'
   local buffer = buffer_of(sidebar)
   local draft, lines = text_of(buffer), vim.split(body, '\n')
   if body == '' or draft == body then

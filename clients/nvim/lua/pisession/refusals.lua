@@ -8,6 +8,11 @@ local SENTENCES = {
     return 'The leaf has moved in the meantime; gl shows where, then try again.'
   end,
   Busy = function(err)
+    if err.data.operation == 'pi does not answer' then
+      return 'pi does not answer; look at its terminal.'
+    elseif err.data.client == 'pi' then
+      return 'pi is at work; try again when it is idle, or <C-c> stops it.'
+    end
     local what =
       { compact = 'compacting', summarise = 'summarizing', fork = 'forking', navigate = 'moving' }
     local doing = what[err.data.operation] or err.data.operation or 'busy'
@@ -19,6 +24,20 @@ local SENTENCES = {
       return 'The daemon no longer holds this draft; c, then r, makes another. Your text stays here.'
     end
     return err.message
+  end,
+  Unsupported = function(err)
+    if err.data.needs == 'session/reread' then
+      return 'pi has not read that entry yet; R lets it.'
+    elseif err.data.needs == 'a pi that has it open' then
+      return 'No running pi has this session open; gx goes on with it in one.'
+    end
+    return (err.message:gsub(" It would need the user's yes in pi%.$", ''))
+  end,
+  SessionChanged = function()
+    return 'That pi has another session open by now; - lists which.'
+  end,
+  PiUnknown = function()
+    return 'pi gave no answer and may have done it; look at the rows before you try again.'
   end,
   NoSummarizer = function()
     -- The daemon's own sentences say more than a line holds; the dry run shows them.

@@ -25,6 +25,7 @@ local READ = 4000
 ---@field marked string? the row marked for a comparison
 ---@field marked_entry string?
 ---@field message string? said below the rows until the next key
+---@field prompt_for pisession.PromptFor? what writing the prompt does
 ---@field follows boolean whether it goes along to newer sessions
 ---@field is_gone boolean?
 local Sidebar = {}
@@ -251,7 +252,7 @@ end
 ---@param is_quiet boolean? there alone: what others do is not worth an interruption
 function Sidebar:say(sentence, is_quiet)
   local clean = text.clean(sentence)
-  self.message, self.said_at = ' ' .. clean, vim.uv.now()
+  self.message, self.said_at = clean, vim.uv.now()
   self:redraw_soon()
   if is_quiet then
     return self:forget_later(self.message)

@@ -22,6 +22,7 @@ function M.text()
     unsaved = sidebar.session.info.unsaved,
     operation = sidebar.session.operation,
     offline = rpc.connection.state == 'offline',
+    pis = sidebar.session.info.pis,
   })
 end
 

@@ -14,7 +14,7 @@ local cuts = vim.api.nvim_create_namespace('pisession.cut')
 ---@field is_open boolean
 ---@field is_new boolean
 ---@field is_marked boolean
----@field is_outside boolean
+---@field standing string?
 ---@field doing string?
 ---@field painted pisession.Painted
 ---@field text string
@@ -88,7 +88,7 @@ function View:line(row, by_id, clock, options, look)
   local is_open = row.fold ~= 'none' and options.is_open(row.id)
   local is_new = options.new ~= nil and options.new[row.last] or false
   local is_marked = options.marked == row.id
-  local is_outside = options.outside == row.id
+  local standing = options.standing and options.standing[row.id]
   local doing = row.kind == 'here' and options.doing or nil
   local known = self.cache[row]
   if
@@ -98,7 +98,7 @@ function View:line(row, by_id, clock, options, look)
     and known.is_open == is_open
     and known.is_new == is_new
     and known.is_marked == is_marked
-    and known.is_outside == is_outside
+    and known.standing == standing
     and known.doing == doing
   then
     return known
@@ -107,7 +107,7 @@ function View:line(row, by_id, clock, options, look)
   local whole, key = flatten(painted)
   local shown =
     { look = look, clock = clock, is_open = is_open, is_new = is_new, is_marked = is_marked }
-  shown.is_outside = is_outside
+  shown.standing = standing
   shown.doing, shown.painted, shown.text, shown.key = doing, painted, whole, key
   self.cache[row] = shown
   return shown
