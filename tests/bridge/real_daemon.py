@@ -57,8 +57,8 @@ class RealDaemon:
             await asyncio.wait_for(self._process.wait(), START_SECONDS)
 
     @asynccontextmanager
-    async def client(self, name: str = "editor") -> AsyncIterator[Client]:
-        async with connect(self.socket, name=name, client_id=name) as one:
+    async def client(self, name: str = "editor", *, lasting: bool = False) -> AsyncIterator[Client]:
+        async with connect(self.socket, name=name, client_id=name, reconnect=lasting) as one:
             yield one
 
 

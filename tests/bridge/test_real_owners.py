@@ -250,3 +250,47 @@ async def test_a_place_outlives_pi_with_one_entry_at_most(
         last = json.loads(path.read_text().splitlines()[lines])
         assert last["parentId"] == place
         assert said["parentId"] in (place, last["id"])
+
+
+async def test_kills_of_the_daemon_among_acts_lose_nothing(
+    home: PiHome, true_daemon: RealDaemon
+) -> None:
+    chance = random.Random(5)
+    async with room(home, true_daemon) as one, true_daemon.client("last", lasting=True) as client:
+        accepted, kills, refusals = 2, 0, set()
+        session = await client.open(path=one.session.path or "")
+        for step in range(40):
+            target = chance.choice(await one.pi.entries())["id"]
+            try:
+                match chance.choice((*ACTS, "kill")):
+                    case "kill":
+                        kills += 1
+                        await true_daemon.kill()
+                        await true_daemon.start()
+                        await live_pis(client, 1)
+                    case "move":
+                        await session.navigate(target)
+                    case "mark":
+                        await session.label(target, f"mark {step}")
+                    case "prompt":
+                        await session.prompt(f"Step {step}.")
+                        accepted += 1
+                    case "typed":
+                        await one.pi.ask(
+                            "prompt", message=f"Typed {step}.", streamingBehavior="steer"
+                        )
+                        accepted += 1
+                    case _:
+                        custom = {"type": "custom", "customType": "x", "data": {"n": step}}
+                        await session.append(custom)
+            except RpcFailure as failure:
+                refusals.add(failure.kind)
+        with anyio.fail_after(PATIENCE):
+            while (await one.pi.data("get_state"))["isStreaming"]:
+                await anyio.sleep(0.05)
+        assert kills
+        assert refusals <= {"Busy", "LeafMoved", "Cancelled"}
+        assert len(await one.user_messages()) == accepted
+        async with true_daemon.client() as fresh:
+            one.client, one.session = fresh, await fresh.open(path=session.path or "")
+            await one.agrees()
