@@ -17,6 +17,7 @@ from tests.daemon import homes
 from tests.nvim.conversations import login_fix, short_talk
 from tests.nvim.editor import project, write_pi_settings, write_settings
 from tests.nvim.pictures import CODE
+from tests.vscode.graph_page import Graph
 from tests.vscode.window import Window
 from tests.vscode.workbench import EXTENSION, Workbench
 
@@ -107,14 +108,25 @@ def context(shown: Window) -> None:
     shown.sees("totals, whole file", "Context")
 
 
+def graph(shown: Window) -> None:
+    """The whole session as lanes, beside the tree."""
+    widen(shown, 300)
+    shown.palette("pi Sessions: Show Graph")
+    page = Graph(shown)
+    page.sees("^you are here")
+    page.click("Passes, but hides")
+    shown.until(lambda: shown.sees("Passes, but hides").selected, "its row")
+
+
 ALL: Final[dict[str, Callable[[Window], None]]] = {
     "tree": tree,
     "navigate": navigate,
     "compact": compact,
     "compare": compare,
     "context": context,
+    "graph": graph,
 }
-KEPT: Final = (("tree", "dark"), ("compact", "light"), ("compare", "dark"))
+KEPT: Final = (("tree", "dark"), ("compact", "light"), ("compare", "dark"), ("graph", "dark"))
 
 
 def has_badges(shown: Window) -> bool:
