@@ -5,13 +5,13 @@ from __future__ import annotations
 from pisessiond.core.graph.lines import BranchEnd, GraphLine, Lane
 from pisessiond.protocol import graph_models
 from pisessiond.server import row_conversion
-from pisessiond.server.envelope import RawJson
+from pisessiond.server.envelope import RawJson, encode_result
 from pisessiond.service.graph_pages import GraphPage
 
 
 def graph_text(given: GraphPage) -> RawJson:
     """A stretch of a graph as the text of an answer; two thousand lines are work for a worker."""
-    return RawJson(graph_result(given).to_wire())
+    return encode_result(graph_result(given))
 
 
 def graph_result(given: GraphPage) -> graph_models.GraphResult:

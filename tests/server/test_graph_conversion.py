@@ -10,6 +10,9 @@ import pytest
 from pydantic import ValidationError
 
 from pisessiond.protocol.graph_models import GraphParams, GraphResult
+from pisessiond.server.graph_conversion import graph_text
+from pisessiond.service.graph_pages import GraphWish
+from tests.support.service import answer, service, user
 
 GRAPHS = sorted((Path(__file__).parents[1] / "graphs").glob("*.json"))
 
@@ -19,6 +22,16 @@ def test_an_answer_is_what_the_models_say_and_comes_back_as_it_was(path: Path) -
     answer = json.loads(path.read_text("utf-8"))
     model = GraphResult.model_validate(answer, strict=True)
     assert json.loads(model.to_wire()) == answer
+
+
+@pytest.mark.anyio
+async def test_half_a_surrogate_pair_goes_out_as_the_escape_it_came_as(tmp_path: Path) -> None:
+    async with service(tmp_path) as house:
+        session = await house.opened(user("cut", "\ud83d"), answer("off", "b", "\ud83d"))
+        page = await session.rows.graph(GraphWish())
+    told = json.loads(graph_text(page).data)
+    assert told["lines"][0]["entry"] == "\ud83d"
+    assert [line["parent"] for line in told["lines"]] == [None, 0, 1]
 
 
 ABSENT = {"end": None, "comesOut": False, "leads": False, "count": 1}
