@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -250,10 +251,24 @@ _TOP = {"line": 1, "character": 0}
         ("file:///a%00.jsonl", None),
         ("https://x/a.jsonl", None),
         ("a.jsonl", None),
+        ("file:///%FF.jsonl", "/\udcff.jsonl"),
+        ("file:///\ud83d.jsonl", None),
+        ("file://[a/b.jsonl", None),
     ],
 )
 async def test_uris_of_session_files(given: str, path: str | None) -> None:
     assert session_path(given) == path
+
+
+async def test_a_file_whose_name_is_no_utf8_is_shown_and_written_to(
+    editor: LspEditor, path: Path
+) -> None:
+    odd = path.rename(os.fsdecode(os.fsencode(path.parent) + b"/\xff.jsonl"))
+    editor.uri = odd.as_uri()
+    assert "hello" in await editor.hover(1)
+    await editor.execute("label", entry="a", label="found")
+    assert (await editor.told("window/showMessage"))["message"] == "Labelled “found”."
+    assert b"found" in odd.read_bytes()
 
 
 @pytest.mark.slow

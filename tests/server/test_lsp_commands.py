@@ -86,8 +86,10 @@ async def test_labels_are_set_and_removed(editor: LspEditor) -> None:
     await editor.execute("label", entry="0d84e6f3", label="")
     assert "label" not in last_entry(editor)
     assert last_entry(editor)["targetId"] == "0d84e6f3"
-    sentences = [(await editor.told("window/showMessage"))["message"] for _ in range(2)]
-    assert sentences == ["Labelled “best”.", "The label is removed."]
+    await editor.execute("label", entry="0d84e6f3", label=" \t")
+    assert "label" not in last_entry(editor)
+    sentences = [(await editor.told("window/showMessage"))["message"] for _ in range(3)]
+    assert sentences == ["Labelled “best”.", *["The label is removed."] * 2]
 
 
 async def test_out_of_the_context_and_back(editor: LspEditor) -> None:

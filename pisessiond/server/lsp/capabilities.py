@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
@@ -133,8 +134,13 @@ def _says(given: dict[str, Any], member: str, name: str) -> bool:
 
 def session_path(uri: str) -> str | None:
     """The file a URI names, if it may be a session's; else None."""
-    parts = urlsplit(uri)
-    path = unquote(parts.path)
+    try:
+        parts = urlsplit(uri)
+        # Names of files are bytes: what is no UTF-8 comes through as the system's calls take it.
+        path = unquote(parts.path, errors="surrogateescape")
+        os.fsencode(path)
+    except ValueError:
+        return None
     if parts.scheme != "file" or parts.netloc not in ("", "localhost") or "\0" in path:
         return None
     return path if path.endswith(".jsonl") else None
@@ -142,4 +148,4 @@ def session_path(uri: str) -> str | None:
 
 def file_uri(path: str) -> str:
     """The URI of a file."""
-    return f"file://{quote(path)}"
+    return f"file://{quote(os.fsencode(path))}"

@@ -130,7 +130,9 @@ class _Act:
             case _ if command == FORK:
                 return await self._fork(entry)
             case _ if command == LABEL:
-                label = self.target.label or None
+                given = self.target.label or ""
+                # One of blanks alone would be there and not be seen.
+                label = given if plain(given) else None
                 done = await self.session.label(entry, label, origin=origin)
                 words = f"Labelled “{plain(label)}”." if label else "The label is removed."
                 return Done(words, {"rev": done.rev, "leaf": done.leaf})
