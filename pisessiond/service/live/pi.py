@@ -243,7 +243,7 @@ class RunningPi:
         given = {"gen": self.gen, **params}
         answer: dict[str, Any] | Silent | None = None
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._wait_for_stall)
+            tasks.start_soon(self._wait_for_stall, seconds <= _QUIET_SECONDS)
             try:
                 answer = await self.bridge.drive(method, given, seconds)
             except Silent as error:
@@ -275,12 +275,12 @@ class RunningPi:
         except Silent:
             return {}
 
-    async def _wait_for_stall(self) -> None:
+    async def _wait_for_stall(self, is_quick: bool) -> None:
         while True:
             heard = self._heard
             await anyio.sleep(STALL_SECONDS)
-            # What runs long says so, and its answer comes when it is done.
-            is_at_rest = self.state.idle and not self.state.waiting_for_user
-            if self._heard == heard and is_at_rest and not self.is_stalled:
+            # What runs long may be answered when that is done, and a dialog when it is closed.
+            owes = (is_quick or self.state.idle) and not self.state.waiting_for_user
+            if self._heard == heard and owes and not self.is_stalled:
                 self.is_stalled = True
                 self.changed()

@@ -86,6 +86,7 @@ class LivePis:
             finally:
                 held.live.settle()
             pi.attached(given.gen)
+            log.info("pi %d has a session open (%s)", pi.pid, given.reason)
             if pi.unseen and given.reason == "startup" and not pi.was_let_read:
                 pi.was_let_read = True
                 self._tasks.start_soon(self._let_read, pi)
@@ -191,6 +192,7 @@ class LivePis:
         held, pi.held = pi.held, None
         if held is None:
             return
+        log.info("pi %d has left its session", pi.pid)
         held.live.unsettle()
         try:
             held.live.leave(pi)
@@ -261,8 +263,12 @@ class LivePis:
 
     async def _mirror_anew(self, pi: RunningPi) -> None:
         """A word of pi was missed: ask for all there is."""
+        held = pi.held
         answer = await pi.snapshot()
-        if answer is not None and pi.session is not None:
+        if answer is None or pi.session is None:
+            return
+        if held is not None and pi.held is held and held.live.is_mirror:
+            # Else it has its file by now, or pi has another one: a copy would be a second session.
             await self.mirrors.mirror(pi.session, answer, anew=True)
 
     async def state(self, pi: RunningPi, gen: int, state: PiState) -> None:
