@@ -276,7 +276,7 @@ _CONTRASTS: Final = """
     .map((one) => contrast(getComputedStyle(one)[of])));
   const lanes = new Set([...document.querySelectorAll('.edge, .thread')]
     .map((one) => getComputedStyle(one).strokeDasharray));
-  return [least('.edge, .thread', 'stroke'), least('.line span', 'color'), lanes.size];
+  return [least('.edge, .thread', 'stroke'), least('.line span:not(.label)', 'color'), lanes.size];
 }
 """
 

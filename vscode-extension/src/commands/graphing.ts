@@ -71,7 +71,13 @@ async function reveal(desk: Desk, line: Told['line'], isClick: boolean): Promise
   if (entry === null || (isClick && !desk.tree.view.visible)) {
     return;
   }
-  if (!(await desk.tree.revealRow(line.id)) && !(await desk.tree.reveal(entry))) {
+  if (await desk.tree.revealRow(line.id)) {
+    return;
+  }
+  if (await desk.tree.reveal(entry)) {
+    // The entry of work is its last step; its own row has been read by now.
+    await desk.tree.revealRow(line.id);
+  } else {
     say('It has no row in the tree under this filter; Filter Rows chooses another.');
   }
 }

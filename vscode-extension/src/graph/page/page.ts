@@ -11,7 +11,7 @@ import {
   type Zoom,
 } from '../messages';
 import { Announcer } from '../shape/announcing';
-import { pressed, zoomed } from '../shape/keys';
+import { pressed, zoomed, type Key, type Pressed } from '../shape/keys';
 import { Lines } from '../shape/lines';
 import { changeSentence, textOf, zoomSentence } from '../shape/texts';
 import { heldStill, missing, PAGE, scrollToMiddle, SPARE, type Range } from '../shape/viewport';
@@ -50,6 +50,9 @@ export class GraphPage {
   /** The newest question for all that is shown; answers to older ones count no more. */
   private whole = 0;
   private isStale = false;
+  /** Another place or zoom is on its way, and what was pressed meanwhile. */
+  private isGoing = false;
+  private readonly held: Key[] = [];
   /** The ticket of the stretch that is on its way. */
   private page: number | undefined;
   private lastTop = 0;
@@ -140,7 +143,8 @@ export class GraphPage {
     this.waiting.delete(ticket);
     if (ticket === this.whole) {
       this.whole = 0;
-      this.isStale = false;
+      this.isStale = this.isGoing = false;
+      this.held.length = 0;
     }
     // `page` stays: it is asked for again with the next change, not at once for ever.
     if (this.lines.isEmpty) {
@@ -165,6 +169,7 @@ export class GraphPage {
     this.page = undefined;
     this.waiting.clear();
     this.whole = this.ask({ around: entry, count }, (result) => {
+      this.isGoing = false;
       if (this.lines.replace(result) === 'taken') {
         then(result);
       }
@@ -182,7 +187,11 @@ export class GraphPage {
       if (sentence) {
         this.announcer.say(sentence(result));
       }
+      while (this.held.length > 0 && !this.isGoing) {
+        this.obey(this.held.shift() as Key);
+      }
     });
+    this.isGoing = true;
   }
 
   /** Reads anew what is shown, and keeps it where it stands. */
@@ -281,13 +290,29 @@ export class GraphPage {
   // Choosing and acting.
 
   private press(event: KeyboardEvent): void {
+    if (this.meaning(event)) {
+      event.preventDefault();
+      event.stopPropagation();
+      const { key, ctrlKey, metaKey, altKey } = event;
+      this.obey({ key, ctrlKey, metaKey, altKey });
+    }
+  }
+
+  private meaning(key: Key): Pressed | undefined {
     const { start, stop } = this.list.inSight;
-    const meant = pressed(event, this.active, this.lines, Math.max(stop - start - 2, 1));
+    return pressed(key, this.active, this.lines, Math.max(stop - start - 2, 1));
+  }
+
+  /** Does what a key means, where one will be once that has come. */
+  private obey(key: Key): void {
+    if (this.isGoing) {
+      this.held.push(key);
+      return;
+    }
+    const meant = this.meaning(key);
     if (!meant) {
       return;
     }
-    event.preventDefault();
-    event.stopPropagation();
     if ('go' in meant) {
       this.setActive(meant.go);
       this.list.show(meant.go);
