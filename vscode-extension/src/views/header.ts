@@ -88,7 +88,7 @@ export class Header implements vscode.Disposable {
     this.waiting.take(!hasRows && (state === 'connecting' || state === 'ready'));
     this.setKeys(model);
     this.setStatus(model);
-    this.tree.view.description = titleLine(model, this.searching.walk?.place) ?? this.reason(model);
+    this.tree.view.description = titleLine(model, this.searching.place) ?? this.reason(model);
     // A message would take the place of what is offered where there are no rows.
     this.tree.view.message = hasRows
       ? headerMessage(this.connection, model, {

@@ -8,6 +8,8 @@ import type { BranchTree } from './tree';
 
 export class Searching {
   walk: HitWalk | undefined;
+  /** Which hit is shown: `3 of 17`. */
+  place: string | undefined;
   private readonly changed = new Emitter<undefined>();
   private last: Promise<unknown> = Promise.resolve();
   private asked = 0;
@@ -60,6 +62,7 @@ export class Searching {
         const path = await this.tree.pass(walk.entry);
         if (path) {
           this.tree.close(path);
+          this.place = walk.place;
           this.changed.emit(undefined);
           return true;
         }
@@ -79,6 +82,7 @@ export class Searching {
 
   private set(walk: HitWalk | undefined): void {
     this.walk = walk;
+    this.place = undefined;
     this.tree.showHits(walk && { words: wordsOf(walk.query), entries: walk.entries });
     this.changed.emit(undefined);
   }
