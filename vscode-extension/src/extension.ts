@@ -2,9 +2,11 @@
 
 import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
+import { offerBridge } from './commands/bridge';
 import { Drafts } from './commands/drafts';
 import { actInGraph } from './commands/graphing';
 import { Problems } from './commands/problems';
+import { whichPi } from './commands/running';
 import { registerCommands } from './commands/table';
 import type { Desk } from './commands/tools';
 import { Connection } from './daemon/connection';
@@ -29,6 +31,7 @@ export function activate(context: vscode.ExtensionContext): Exports {
   const lender = new Lender();
   const connection = connect(context, log, lender);
   const current = new CurrentSession(connection, context.workspaceState, context.globalState);
+  current.whichPi = whichPi;
   const tree = new BranchTree(current);
   const searching = new Searching(current, tree);
   const desk: Desk = {
@@ -63,6 +66,7 @@ export function activate(context: vscode.ExtensionContext): Exports {
     desk.graphs,
     new ContextView(current),
     new Happenings(current, tree, desk.header),
+    offerBridge(desk, context.globalState),
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, desk.documents),
     vscode.window.registerFileDecorationProvider(new RowDecorations()),
     { dispose: () => connection.stop() },

@@ -6,8 +6,11 @@
 import * as vscode from 'vscode';
 import { DraftFiles, DRAFTS } from './draftFiles';
 
+/** `prompt` is appended, `piPrompt` is given to a running pi. */
+export type DraftKind = 'prompt' | 'piPrompt' | 'summary';
+
 interface Draft {
-  kind: 'prompt' | 'summary';
+  kind: DraftKind;
   /** Takes the text; the document is closed when it comes back, and stays when it throws. */
   send: (text: string) => Promise<void>;
 }
@@ -43,8 +46,12 @@ export class Drafts implements vscode.Disposable {
   }
 
   /** Opens the prompt with a text; one that holds another draft is replaced after a question. */
-  async openPrompt(text: string, send: Draft['send']): Promise<void> {
-    const known = this.prompt();
+  async openPrompt(
+    text: string,
+    send: Draft['send'],
+    kind: 'prompt' | 'piPrompt' = 'prompt',
+  ): Promise<void> {
+    const known = this.prompt(kind);
     if (known && known.getText() !== text) {
       if (!(await this.mayReplace(known, text))) {
         await vscode.window.showTextDocument(known);
@@ -56,7 +63,7 @@ export class Drafts implements vscode.Disposable {
     }
     const document =
       known ?? (await vscode.workspace.openTextDocument({ language: 'markdown', content: text }));
-    await this.show(document, { kind: 'prompt', send });
+    await this.show(document, { kind, send });
   }
 
   private async show(document: vscode.TextDocument, draft: Draft): Promise<void> {
@@ -81,9 +88,9 @@ export class Drafts implements vscode.Disposable {
     await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
   }
 
-  private prompt(): vscode.TextDocument | undefined {
+  private prompt(kind: DraftKind): vscode.TextDocument | undefined {
     return vscode.workspace.textDocuments.find(
-      (document) => this.drafts.get(document.uri.toString())?.kind === 'prompt',
+      (document) => this.drafts.get(document.uri.toString())?.kind === kind,
     );
   }
 
@@ -106,6 +113,7 @@ export class Drafts implements vscode.Disposable {
   private tell(): void {
     for (const [kind, key] of [
       ['prompt', 'prompts'],
+      ['piPrompt', 'piPrompts'],
       ['summary', 'summaries'],
     ] as const) {
       const uris = [...this.drafts].filter(([, draft]) => draft.kind === kind).map(([uri]) => uri);

@@ -5,9 +5,19 @@ import type { ForkResult, NavigateParams, NavigateResult, Row } from '../model/w
 import { cleanLine, cut, withoutIcons } from '../texts/plain';
 import { readClock } from '../texts/figures';
 import { alongSentence, ways, type Way } from '../texts/moves';
+import { followingOf } from '../texts/pis';
 import { compareWithLeaf } from './comparing';
 import { openPrompt } from './prompting';
-import { entryRowOf, modelOf, remember, say, withProgress, type Command, type Desk } from './tools';
+import {
+  entryRowOf,
+  modelOf,
+  patiently,
+  remember,
+  say,
+  withProgress,
+  type Command,
+  type Desk,
+} from './tools';
 
 type EntryRow = Row & { entry: NonNullable<Row['entry']> };
 
@@ -32,8 +42,9 @@ export async function navigateTo(desk: Desk, row: EntryRow): Promise<void> {
     return;
   }
   const isSummaryOffered = !(model.info?.skipBranchPrompt ?? false);
+  const following = followingOf(model.pis);
   const choice = await vscode.window.showQuickPick(
-    ways(answer.preview, isSummaryOffered, new Date(), desk.lender.isOn).map(
+    ways(answer.preview, isSummaryOffered, new Date(), desk.lender.isOn, following).map(
       ({ way, label, description, detail }) => ({
         way,
         label,
@@ -47,7 +58,7 @@ export async function navigateTo(desk: Desk, row: EntryRow): Promise<void> {
     },
   );
   if (choice) {
-    await goBy(desk, row, choice.way, from);
+    await goBy(desk, row, choice.way, from, following.isBusy);
   }
 }
 
@@ -55,31 +66,39 @@ function titleOf(row: Row): string {
   return withoutIcons(cut(cleanLine(row.title), 50));
 }
 
-async function goBy(desk: Desk, row: EntryRow, way: Way, from: NavigateParams['target']) {
+async function goBy(
+  desk: Desk,
+  row: EntryRow,
+  way: Way,
+  from: NavigateParams['target'],
+  isBusy: boolean,
+) {
+  const go = (how: Partial<NavigateParams>) =>
+    goWith(desk, row, from, isBusy ? { ...how, whenIdle: true } : how);
   switch (way) {
     case 'here':
-      return go(desk, row, from, {});
+      return go({});
     case 'summary':
-      return go(desk, row, from, { summarize: true });
+      return go({ summarize: true });
     case 'lent':
-      return go(desk, row, from, { summarize: true, summarizer: 'client' });
+      return go({ summarize: true, summarizer: 'client' });
     case 'extract':
-      return go(desk, row, from, { summarize: true, summarizer: 'extract' });
+      return go({ summarize: true, summarizer: 'extract' });
     case 'focus': {
       const focus = await vscode.window.showInputBox({ prompt: 'What the summary is to look at' });
-      return focus
-        ? go(desk, row, from, { summarize: true, customInstructions: focus })
-        : undefined;
+      return focus ? go({ summarize: true, customInstructions: focus }) : undefined;
     }
     case 'fork':
       return forkAt(desk, row);
+    case 'forkWithPi':
+      return forkAlong(desk, row);
     case 'compare':
       return compareWithLeaf(desk, row);
   }
 }
 
 /** Moves the leaf, if it is still where it was seen. */
-async function go(
+async function goWith(
   desk: Desk,
   row: EntryRow,
   from: NavigateParams['target'],
@@ -91,7 +110,11 @@ async function go(
     ? await withProgress(desk, 'Summarising the branch that is left', (signal) =>
         model.request('session/navigate', params, signal),
       )
-    : await model.request('session/navigate', params);
+    : how.whenIdle
+      ? await patiently('Waiting until pi is idle', (signal) =>
+          model.request('session/navigate', params, signal),
+        )
+      : await model.request('session/navigate', params);
   remember(desk, {
     acts: [{ method: 'session/navigate', params: { target: from, exact: true } }],
     rev: answer.rev,
@@ -128,9 +151,45 @@ export const fork: Command = async (desk, ...given) => {
   }
 };
 
+/** The same, and the pi that has the session open goes there. */
+export const forkWithPi: Command = async (desk, ...given) => {
+  const row = entryRowOf(desk, given);
+  if (row) {
+    await forkAlong(desk, row);
+  }
+};
+
+function forkOf(row: EntryRow) {
+  return { entry: row.entry, position: row.kind === 'user' ? 'before' : 'at' } as const;
+}
+
 async function forkAt(desk: Desk, row: EntryRow): Promise<void> {
-  const position = row.kind === 'user' ? 'before' : 'at';
-  await made(desk, await modelOf(desk).request('session/fork', { entry: row.entry, position }));
+  await made(desk, await modelOf(desk).request('session/fork', forkOf(row)));
+}
+
+/** Shows the fork that pi went to; where pi stayed, says why. */
+async function forkAlong(desk: Desk, row: EntryRow): Promise<void> {
+  const params = { ...forkOf(row), takePi: true, whenIdle: true };
+  const answer = await patiently('Waiting until pi is idle', (signal) =>
+    modelOf(desk).request('session/fork', params, signal),
+  );
+  if (answer.piStayed != null) {
+    const why = cleanLine(answer.piStayed);
+    void vscode.window.showWarningMessage(`The fork is made; pi stays where it was: ${why}`);
+    return;
+  }
+  await desk.current.choose(wishOf(answer));
+  await desk.tree.arrive();
+  say('The fork is made, and pi is in it.');
+  if (answer.editorText != null) {
+    await openPrompt(desk, answer.editorText);
+  }
+}
+
+function wishOf(answer: ForkResult): { path: string } | { session: string } {
+  return answer.path !== null && !answer.unsaved
+    ? { path: answer.path }
+    : { session: answer.session };
 }
 
 export const clone: Command = async (desk) => {
@@ -147,8 +206,7 @@ async function made(desk: Desk, answer: ForkResult): Promise<void> {
   if (choice === undefined) {
     return;
   }
-  const wish =
-    answer.path !== null && !answer.unsaved ? { path: answer.path } : { session: answer.session };
+  const wish = wishOf(answer);
   if (choice === 'Open in New Window') {
     await desk.current.handOver(wish);
     await vscode.commands.executeCommand('workbench.action.duplicateWorkspaceInNewWindow');

@@ -2,10 +2,18 @@
 
 import * as vscode from 'vscode';
 import { Failure } from '../rpc/failure';
+import { openForPi } from './running';
 import { modelOf, say, type Command, type Desk } from './tools';
 
-/** Opens the prompt with a text; empty: the draft that is there. */
+/** Opens the prompt with a text that came back, for the pi that has the session open, if one has. */
 export async function openPrompt(desk: Desk, text: string): Promise<void> {
+  await (modelOf(desk).pis.some((pi) => pi.drives)
+    ? openForPi(desk, text)
+    : openForAppending(desk, text));
+}
+
+/** Opens a message to append; with an empty text the draft that is there. */
+async function openForAppending(desk: Desk, text: string): Promise<void> {
   await desk.drafts.openPrompt(text, (body) => append(desk, body));
   say('Append to Session sends it; the session goes on when pi answers.');
 }
@@ -21,15 +29,18 @@ async function append(desk: Desk, text: string): Promise<void> {
   say('Appended; pi answers it when it goes on with the session.');
 }
 
-export const openAppend: Command = (desk) => openPrompt(desk, '');
+export const openAppend: Command = (desk) => openForAppending(desk, '');
 
 export const send: Command = (desk) => desk.drafts.send();
 
 /** A terminal with pi on this session, in the session's folder. */
-export const continueInPi: Command = (desk) => {
-  const info = modelOf(desk).info;
+export const continueInPi: Command = async (desk) => {
+  const { info, pis } = modelOf(desk);
   if (!info || info.unsaved || info.path === null) {
     say('The session is not on disk yet; pi can go on with it after the first answer.');
+    return;
+  }
+  if (pis.length > 0 && !(await mayBeAnother())) {
     return;
   }
   const program = vscode.workspace.getConfiguration('pisessiond').get('pi', 'pi');
@@ -38,3 +49,12 @@ export const continueInPi: Command = (desk) => {
   const options = { name: 'pi', shellPath: program, shellArgs: ['--session', info.path] };
   vscode.window.createTerminal({ ...options, ...(cwd === undefined ? {} : { cwd }) }).show();
 };
+
+async function mayBeAnother(): Promise<boolean> {
+  const choice = await vscode.window.showWarningMessage(
+    'A pi has this session open already. Two of them do not see what the other writes.',
+    { modal: true },
+    'Start Another',
+  );
+  return choice !== undefined;
+}

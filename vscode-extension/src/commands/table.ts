@@ -7,11 +7,13 @@ import { compare, compareRowWithLeaf, compareWithMarked, mark } from './comparin
 import { connect, log, restartDaemon, showContext, status, walkthrough } from './daemon';
 import { label, omit, rename, restore, toggleOmitted, undo } from './editing';
 import { graph, showInGraph } from './graphing';
+import { installBridge } from './bridge';
 import * as looking from './looking';
 import { chooseModel } from './lending';
-import { clone, fork, goToTheirs, navigate, stay } from './navigating';
+import { clone, fork, forkWithPi, goToTheirs, navigate, stay } from './navigating';
 import { problems } from './problems';
 import { continueInPi, openAppend, send } from './prompting';
+import { letPiRead, promptPi, steerPi, stopPi } from './running';
 import * as sessions from './sessions';
 import { refuse, type Command, type Desk } from './tools';
 
@@ -61,15 +63,22 @@ const CHANGING: Record<string, Command> = {
   compact,
   continueInPi,
   fork,
+  forkWithPi,
   goToTheirs,
+  installBridge,
   label,
+  letPiRead,
   navigate,
   newSession: sessions.newSession,
   omit,
+  promptPi,
   rename,
   restore,
   send,
+  sendToPi: send,
   stay,
+  steerPi,
+  stopPi,
   toggleOmitted,
   undo,
   writeSummary: send,
@@ -89,6 +98,9 @@ export function registerCommands(desk: Desk): vscode.Disposable[] {
             'ReadOnly',
             'This folder is not trusted, so that sessions can only be read; trust it first.',
           );
+        }
+        if (desk.current.model) {
+          desk.current.model.chosenPi = undefined;
         }
         desk.connection.start();
         await command(desk, ...given);

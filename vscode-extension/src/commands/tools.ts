@@ -8,6 +8,7 @@ import type { Lender } from '../lend/lender';
 import type { Act, Undoable } from '../model/undo';
 import type { EntryId, Progress, Row } from '../model/wire';
 import { asFailure, Failure } from '../rpc/failure';
+import { isAtWork } from '../texts/pis';
 import { refusalOf, type Known, type NextStep } from '../texts/refusals';
 import { nameOf, operationText } from '../texts/status';
 import type { CurrentSession } from '../views/current';
@@ -138,6 +139,31 @@ function isMine(progress: Progress, desk: Desk): boolean {
   );
 }
 
+/** Milliseconds after which what is waited for is said. */
+const CALM = 700;
+
+/** Waits for an answer; when it takes its time, a sentence says for what, with a button that ends it. */
+export async function patiently<T>(
+  title: string,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const abort = new AbortController();
+  const answer = work(abort.signal);
+  const over = answer.then(
+    () => true,
+    () => true,
+  );
+  const calm = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), CALM));
+  if (!(await Promise.race([over, calm]))) {
+    const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
+    await vscode.window.withProgress(options, (_progress, token) => {
+      token.onCancellationRequested(() => abort.abort());
+      return over;
+    });
+  }
+  return answer;
+}
+
 /** Says why something was refused, and does what the user chooses next. */
 export async function refuse(desk: Desk, error: unknown, again: () => unknown): Promise<void> {
   const failure = asFailure(error);
@@ -160,11 +186,11 @@ function knownOf(desk: Desk, { data }: Failure): Known {
   };
 }
 
-/** Comes back when nothing runs in the session any more. */
+/** Comes back when nothing runs in the session any more, and no pi is at work in it. */
 async function untilIdle(model: SessionModel): Promise<void> {
   await new Promise<void>((resolve) => {
     const look = () => {
-      if (!model.operation) {
+      if (!model.operation && !model.pis.some(isAtWork)) {
         unlisten();
         resolve();
       }
@@ -188,6 +214,15 @@ async function goOn(desk: Desk, step: NextStep | undefined, again: () => unknown
       break;
     case 'Cancel It':
       await vscode.commands.executeCommand('pisessiond.cancel');
+      break;
+    case 'Stop pi':
+      await vscode.commands.executeCommand('pisessiond.stopPi');
+      break;
+    case 'Let pi Read':
+      await vscode.commands.executeCommand('pisessiond.letPiRead');
+      break;
+    case 'Continue in pi':
+      await vscode.commands.executeCommand('pisessiond.continueInPi');
       break;
     case 'Log':
       desk.log.show();

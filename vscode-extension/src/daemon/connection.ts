@@ -3,7 +3,7 @@
  * with growing pauses, and answered in sentences.
  */
 
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { Emitter } from '../model/events';
 import { asFailure, Failure, type FailureKind } from '../rpc/failure';
@@ -16,13 +16,14 @@ import {
   type Result,
 } from '../rpc/peer';
 import { PROTOCOL_VERSION, type Announcement } from '../rpc/protocol';
+import { runProgram, type Said } from './program';
 
 /** Milliseconds between two tries after a loss. */
 const PAUSES = [200, 500, 1000, 2000, 4000, 8000];
 /** Milliseconds until a connection that says nothing has failed. */
 const PATIENCE = 25_000;
-/** Milliseconds until a daemon that is told to end has not. */
-const STOPPING = 10_000;
+/** Milliseconds until a program that does one thing has not done it. */
+const PROGRAM_ENDS = 10_000;
 /** Methods without which the views are of no use. */
 const NEEDED: Method[] = ['session/open', 'session/rows', 'session/list', 'session/contextSize'];
 
@@ -149,19 +150,22 @@ export class Connection implements Daemon {
 
   /** Has the program end a daemon that does not understand this extension. */
   private async endByProgram(): Promise<void> {
+    const said = await this.run(['stop']);
+    if (!said.isDone) {
+      this.options.log(said.stderr.trim() || 'pisessiond stop has failed');
+    }
+  }
+
+  /**
+   * Runs the program with other words than `attach`, until it has ended.
+   * @throws {Failure} `NotInstalled`
+   */
+  async run(words: readonly string[]): Promise<Said> {
     const program = await this.options.findProgram();
     if (program === undefined) {
-      return;
+      throw new Failure('NotInstalled', this.options.missing());
     }
-    const env = { ...process.env, ...this.options.env };
-    await new Promise<void>((resolve) => {
-      execFile(program, ['stop'], { env, timeout: STOPPING }, (error, _, said) => {
-        if (error) {
-          this.options.log(said.trim() || error.message);
-        }
-        resolve();
-      });
-    });
+    return runProgram(program, words, { ...process.env, ...this.options.env }, PROGRAM_ENDS);
   }
 
   /**

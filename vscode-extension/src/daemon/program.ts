@@ -1,5 +1,6 @@
 /** Where the program `pisessiond` is. */
 
+import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -40,6 +41,27 @@ async function isProgram(path: string): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** What a program printed, and whether it did what it was told. */
+export interface Said {
+  isDone: boolean;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a program to its end, without a shell; one that cannot be started says so on `stderr`. */
+export function runProgram(
+  program: string,
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+  milliseconds: number,
+): Promise<Said> {
+  return new Promise((resolve) => {
+    execFile(program, [...words], { env, timeout: milliseconds }, (error, stdout, stderr) => {
+      resolve({ isDone: error === null, stdout, stderr: stderr || (error?.message ?? '') });
+    });
+  });
 }
 
 /** Why no program was found, in one sentence. */

@@ -12,7 +12,9 @@ import type {
   Change,
   ContextSize,
   DidChange,
+  DidPresence,
   EntryId,
+  LivePi,
   OpenParams,
   OpenResult,
   Origin,
@@ -25,6 +27,7 @@ import { Emitter } from './events';
 import type { Level } from './level';
 import { PAGE, RowLevels, type Found, type LevelKey } from './rows';
 import { outsideRow, type Outside } from './outside';
+import { standingOf } from './standing';
 import { Running } from './running';
 
 export type Wish = Pick<OpenParams, 'session' | 'path' | 'latest'>;
@@ -32,6 +35,8 @@ export type Wish = Pick<OpenParams, 'session' | 'path' | 'latest'>;
 export type Happening =
   | { what: 'rows' }
   | { what: 'header' }
+  /** A pi has come, gone, moved, or does something else. */
+  | { what: 'pis' }
   /** Everything was read anew. */
   | { what: 'reset' }
   /** Others, or the user, have acted: what each change says. */
@@ -53,6 +58,13 @@ export class SessionModel {
   foreignRev = 0;
   /** Who else moved the leaf last, by whatever act; undefined: nobody yet. */
   mover: Origin | undefined;
+  /**
+   * Asks which of several pi is meant; its process. Throws where none is.
+   * Without it a request that does not say so is refused.
+   */
+  whichPi: ((choices: readonly unknown[]) => Promise<number>) | undefined;
+  /** The one that was meant last; whoever begins something new forgets it. */
+  chosenPi: number | undefined;
   /** Entries that another client or program has added, until they were seen. */
   readonly fresh = new Set<string>();
 
@@ -103,6 +115,16 @@ export class SessionModel {
     return this.running.long;
   }
 
+  /** Running pi that have it open. */
+  get pis(): readonly LivePi[] {
+    return this.info?.pis ?? [];
+  }
+
+  /** The same by the ids of the rows they stand at. */
+  get standing(): Map<string, LivePi[]> {
+    return standingOf(this.pis, this.leaf, (entry) => this.rowOf(entry));
+  }
+
   get leaf(): EntryId | null {
     return this.info?.leaf ?? null;
   }
@@ -144,8 +166,14 @@ export class SessionModel {
     return this.rows.rowOf(entry);
   }
 
-  /** The row that another program wrote last, as long as that was a short while ago. */
+  /**
+   * The row that another program wrote last, as long as that was a short while ago. Where a pi says
+   * where it stands, nothing has to be guessed.
+   */
   outside(now = Date.now()): Outside | undefined {
+    if (this.pis.length > 0) {
+      return undefined;
+    }
     return outsideRow(this.rows.all(), this.info?.lastExternal, now);
   }
 
@@ -262,7 +290,19 @@ export class SessionModel {
       throw new Failure('SessionNotFound', 'No session is open here; choose one under Sessions.');
     }
     const whole = { ...params, session: this.handle } as Params<M>;
-    return this.daemon.request(method, whole, signal);
+    try {
+      return await this.daemon.request(method, whole, signal);
+    } catch (error) {
+      const { kind, data } = asFailure(error);
+      if (kind !== 'AmbiguousOwner' || !this.whichPi) {
+        throw error;
+      }
+      const choices = (Array.isArray(data.choices) ? data.choices : []) as { pid?: unknown }[];
+      const isThere = choices.some(({ pid }) => pid === this.chosenPi);
+      const pi = isThere ? this.chosenPi : await this.whichPi(choices);
+      this.chosenPi = pi;
+      return this.daemon.request(method, { ...whole, pi }, signal);
+    }
   }
 
   // What the daemon tells.
@@ -288,13 +328,23 @@ export class SessionModel {
         this.happened.emit({ what: 'progress', progress: message.params });
         break;
       case 'session/didPresence':
-        if (this.info) {
-          this.info.clients = message.params.clients;
-        }
-        this.happened.emit({ what: 'header' });
+        this.hearPresence(message.params);
         break;
       default:
         break;
+    }
+  }
+
+  private hearPresence({ clients, pis = [] }: DidPresence): void {
+    const before = isWatchedOnly(this.pis);
+    if (this.info) {
+      this.info.clients = clients;
+      this.info.pis = pis;
+    }
+    this.happened.emit({ what: 'pis' });
+    if (isWatchedOnly(pis) !== before) {
+      // Whether it can be written is told with the session alone.
+      void this.fetch();
     }
   }
 
@@ -373,6 +423,10 @@ function applyToHeader(change: Change, info: OpenResult): void {
       info.problems = [...info.problems, ...(members.problems ?? [])];
       break;
   }
+}
+
+function isWatchedOnly(pis: readonly LivePi[]): boolean {
+  return pis.length === 1 && pis[0]?.drives === false;
 }
 
 function isRunning(progress: Progress): boolean {

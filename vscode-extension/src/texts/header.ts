@@ -6,9 +6,10 @@ import type { EntryId, TreeFilter } from '../model/wire';
 import { MAIN } from '../model/rows';
 import { count, readClock } from './figures';
 import { cleanLine, cut } from './plain';
+import { companyOf, piSentences } from './pis';
 import { figureOf, nameOf, operationText } from './status';
 
-/** `login-fix · 42%`, and which hit of a search is at hand. */
+/** `login-fix · 42% · pi idle`, and which hit of a search is at hand. */
 export function titleLine(
   model: Pick<SessionModel, 'info' | 'size'> | undefined,
   place?: string,
@@ -20,7 +21,8 @@ export function titleLine(
   const id = typeof info.header.id === 'string' ? info.header.id.slice(0, 8) : 'pi';
   const marks = `${info.unsaved ? ' [+]' : ''}${info.readOnly === null ? '' : ' [RO]'}`;
   const name = cut(cleanLine(info.name ?? id), 40) + marks;
-  const parts = [name, model.size ? figureOf(model.size) : '', place ?? ''];
+  const size = model.size ? figureOf(model.size) : '';
+  const parts = [name, size, place ?? '', companyOf(info.pis)];
   return parts.filter((part) => part !== '').join(' · ');
 }
 
@@ -32,6 +34,8 @@ export interface Message {
   isTrusted: boolean;
   /** What has just happened. */
   news?: string | undefined;
+  /** What could be done so that a pi follows. */
+  hint?: string | undefined;
   now: number;
 }
 
@@ -46,6 +50,7 @@ export function headerMessage(
     ...(link.skew === undefined ? [] : [link.skew]),
     ...(message.news === undefined ? [] : [message.news]),
     ...sessionSentences(model),
+    ...(message.hint === undefined ? [] : [message.hint]),
     ...(message.isTrusted ? [] : ['This folder is not trusted: sessions can only be read.']),
   ];
   return sentences.length > 0 ? sentences.join(' ') : undefined;
@@ -71,6 +76,7 @@ function* sessionSentences(model: SessionModel | undefined): Generator<string> {
   if (model.longOperation) {
     yield `${nameOf(model.longOperation.origin)} is ${operationText(model.longOperation)}`;
   }
+  yield* piSentences(info.pis ?? []);
   if (info.leafConflict) {
     yield conflictSentence(model, info.leafConflict.theirs);
   }

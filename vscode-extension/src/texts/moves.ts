@@ -2,8 +2,17 @@
 
 import type { MovePreview, Row } from '../model/wire';
 import { count, formatCost, formatSize, formatTokens } from './figures';
+import type { Following } from './pis';
 
-export type Way = 'here' | 'summary' | 'focus' | 'lent' | 'extract' | 'fork' | 'compare';
+export type Way =
+  | 'here'
+  | 'summary'
+  | 'focus'
+  | 'lent'
+  | 'extract'
+  | 'fork'
+  | 'forkWithPi'
+  | 'compare';
 
 export interface WayLine {
   way: Way;
@@ -49,16 +58,35 @@ function ageOf(iso: string, now: Date): string {
  * The ways there are; summaries are offered unless pi's setting says not to ask.
  *
  * @param isLending whether the editor lends a model of its own
+ * @param following what running pi can do with the move
  */
 export function ways(
   preview: MovePreview,
   isSummaryOffered: boolean,
   now: Date,
   isLending = false,
+  following: Following = NOBODY,
+): WayLine[] {
+  const isFixed = following.hasPi && !following.isDriven;
+  return [
+    ...(isFixed ? [] : moves(preview, isSummaryOffered, isLending, following)),
+    ...forks(preview, now, following),
+    way('compare', 'compare with the leaf first', ''),
+  ];
+}
+
+const NOBODY: Following = { hasPi: false, isDriven: false, isBusy: false, sentence: '' };
+
+function moves(
+  preview: MovePreview,
+  isSummaryOffered: boolean,
+  isLending: boolean,
+  { isBusy, sentence }: Following,
 ): WayLine[] {
   const { leaves, summary } = preview;
   const sizes = `context ${formatSize(preview.sizeNow)} → ${formatSize(preview.sizeAfter)}`;
-  const lines = [way('here', 'here', sizes, leftSentence(leaves))];
+  const detail = [sentence, leftSentence(leaves)].filter((one) => one !== '').join(' ');
+  const lines = [way('here', isBusy ? 'when pi is idle' : 'here', sizes, detail)];
   if (isSummaryOffered && summary) {
     const cost = summary.cost === null ? '' : `, about ${formatCost(summary.cost)}`;
     const entries = count(leaves.entries, 'entry is', 'entries are');
@@ -74,12 +102,18 @@ export function ways(
   if (isSummaryOffered && isLending && leaves.entries > 0) {
     lines.push(way('lent', 'with summary by a model of this editor', ''));
   }
+  return lines;
+}
+
+function forks(preview: MovePreview, now: Date, following: Following): WayLine[] {
   const place = preview.returnsText === null ? 'up to here' : 'before this message';
-  const warning = outsideSentence(preview.outside, now);
-  lines.push(
-    way('fork', 'as a fork', `new session ${place}`, warning),
-    way('compare', 'compare with the leaf first', ''),
-  );
+  const warning = following.hasPi ? '' : outsideSentence(preview.outside, now);
+  const why = following.isDriven ? '' : following.sentence;
+  const lines = [way('fork', 'as a fork', `new session ${place}`, why || warning)];
+  if (following.isDriven) {
+    const when = following.isBusy ? ' when it is idle' : '';
+    lines.push(way('forkWithPi', `as a fork, and pi goes there${when}`, `new session ${place}`));
+  }
   return lines;
 }
 

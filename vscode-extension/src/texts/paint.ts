@@ -3,7 +3,7 @@
  * function of what the daemon answers; `tests/rows` holds rows and what becomes of them.
  */
 
-import type { Grade, Row, RowKind } from '../model/wire';
+import type { Grade, LivePi, Row, RowKind } from '../model/wire';
 import {
   count,
   formatDetail,
@@ -14,6 +14,7 @@ import {
   wholePercent,
 } from './figures';
 import { stretchesOf, type Stretch } from './hits';
+import { describePi, markOf, speakStanding } from './pis';
 import { cleanLine, cut } from './plain';
 import { branch, speak } from './speak';
 
@@ -28,6 +29,9 @@ export interface PaintOptions {
   fresh?: ReadonlySet<string>;
   /** The row that another program wrote last, a short while ago. */
   outside?: string;
+  /** Running pi by the rows they stand at, and how many there are. */
+  standing?: ReadonlyMap<string, readonly LivePi[]>;
+  pis?: number;
   /** The row that is marked to be compared. */
   marked?: string;
   /** What was searched for, in words, and the entries that say it. */
@@ -115,6 +119,10 @@ function* spokenHere(row: Row, options: PaintOptions): Generator<string> {
   if (options.outside === row.id) {
     yield 'Where pi went on.';
   }
+  const here = options.standing?.get(row.id);
+  if (here) {
+    yield speakStanding(here, options.pis ?? here.length);
+  }
   if (options.marked === row.id) {
     yield 'Marked to be compared.';
   }
@@ -165,13 +173,22 @@ function* countWords(row: Row): Generator<string> {
   }
 }
 
+/** Where a pi stands, or went on as far as can be guessed. */
+function* piWords(row: Row, options: PaintOptions): Generator<string> {
+  if (options.outside === row.id) {
+    yield '‹pi›';
+  }
+  const here = options.standing?.get(row.id);
+  if (here) {
+    yield markOf(here, options.pis ?? here.length);
+  }
+}
+
 function* stateWords(row: Row, options: PaintOptions): Generator<string> {
   if (options.marked === row.id) {
     yield 'A';
   }
-  if (options.outside === row.id) {
-    yield '‹pi›';
-  }
+  yield* piWords(row, options);
   if (row.flags.includes('unsaved')) {
     yield 'unsaved';
   }
@@ -273,8 +290,18 @@ export function reasonAgainstOmitting(row: Row): string | undefined {
     : undefined;
 }
 
-/** What is said of a row that one stays on: `body` is what its entry says, where that is known. */
-export function tooltip(row: Row, window: number | null, body?: string): string {
+/**
+ * What is said of a row that one stays on.
+ *
+ * @param body what its entry says, where that is known
+ * @param here the running pi that stand there
+ */
+export function tooltip(
+  row: Row,
+  window: number | null,
+  body?: string,
+  here: readonly LivePi[] = [],
+): string {
   const time = readClock(row.time);
   const when = time ? `, ${time.date.replace(/^(\d+)/, '$1 ')} ${time.exact}` : '';
   const label = row.label ? ` · label: ${cleanLine(row.label)}` : '';
@@ -292,7 +319,7 @@ export function tooltip(row: Row, window: number | null, body?: string): string 
     const tokens = formatTokens(row.size.tokens);
     lines.push(`context ${tokens}${of}${percent}, ${row.size.source}`);
   }
-  return lines.join('\n');
+  return [...lines, ...here.map(describePi)].join('\n');
 }
 
 const NO_OPTIONS: PaintOptions = { today: '', isOpen: () => false };

@@ -6,7 +6,16 @@ import { cleanLine, cut } from './plain';
 import { doing, operationText } from './status';
 
 /** What can be done about a refusal, by the words on its buttons. */
-export type NextStep = 'Go On from There' | 'Show' | 'Wait' | 'Cancel It' | 'Log' | 'Walkthrough';
+export type NextStep =
+  | 'Go On from There'
+  | 'Show'
+  | 'Wait'
+  | 'Cancel It'
+  | 'Stop pi'
+  | 'Let pi Read'
+  | 'Continue in pi'
+  | 'Log'
+  | 'Walkthrough';
 
 export interface Refusal {
   sentence: string;
@@ -39,7 +48,32 @@ export function refusalOf(failure: Failure, known: Known = {}): Refusal | undefi
     case 'InternalError':
       return { sentence: cleanLine(failure.message), steps: ['Log'] };
     default:
-      return { sentence: cleanLine(failure.message), steps: [] };
+      return byPi(failure) ?? { sentence: cleanLine(failure.message), steps: [] };
+  }
+}
+
+/** What a running pi cannot or may not do; nothing where the daemon's sentence says it. */
+function byPi({ kind, data }: Failure): Refusal | undefined {
+  switch (kind) {
+    case 'Unsupported':
+      if (data.needs === 'session/reread') {
+        return { sentence: 'pi has not read that entry yet.', steps: ['Let pi Read'] };
+      }
+      return data.needs === 'a pi that has it open'
+        ? { sentence: 'No running pi has this session open.', steps: ['Continue in pi'] }
+        : undefined;
+    case 'SessionChanged':
+      return {
+        sentence: 'That pi has another session open by now; nothing was changed.',
+        steps: [],
+      };
+    case 'PiUnknown':
+      return {
+        sentence: 'pi gave no answer and may have done it; look at the rows before trying again.',
+        steps: ['Show'],
+      };
+    default:
+      return undefined;
   }
 }
 
@@ -53,11 +87,25 @@ function busy(failure: Failure, { operation: running }: Known): Refusal {
   const { client, operation } = failure.data;
   const who = typeof client === 'string' ? cleanLine(client) : 'Somebody';
   const name = typeof operation === 'string' ? operation : '';
+  if (client === 'pi') {
+    return busyPi(name);
+  }
   const what = running?.operation === name ? operationText(running) : doing(name);
   return {
     sentence: `${who} is ${what.replace(/…$/, '')}; nothing was changed.`,
     steps: ['Wait', 'Cancel It'],
   };
+}
+
+function busyPi(operation: string): Refusal {
+  if (operation === 'pi does not answer') {
+    return {
+      sentence: 'pi does not answer; look at its terminal. Nothing was changed.',
+      steps: [],
+    };
+  }
+  const doing = { compaction: 'compacting', summary: 'summarizing' }[operation] ?? 'working';
+  return { sentence: `pi is ${doing}; nothing was changed.`, steps: ['Wait', 'Stop pi'] };
 }
 
 function noSummarizer(failure: Failure): string {

@@ -2,6 +2,7 @@
 
 import type { ListedSession } from '../model/wire';
 import { count, formatTokens, shortTime, tilde } from './figures';
+import { companyOf } from './pis';
 import { cleanLine, cut } from './plain';
 
 /** Forks of a session that stand open by themselves. */
@@ -68,7 +69,7 @@ export function describe(family: Family, today: string): string {
 function states(session: ListedSession): string[] {
   return [
     session.unsaved ? 'unsaved' : '',
-    session.live ? 'live' : '',
+    companyOf(session.pis) || (session.live ? 'live' : ''),
     session.open > 1 ? `${session.open} windows` : '',
     session.cwdMissing ? 'folder gone' : '',
   ];
@@ -77,12 +78,12 @@ function states(session: ListedSession): string[] {
 /** How many forks, the newest, and what is urgent in them. */
 function familyWords(forks: readonly ListedSession[], today: string): string {
   const newest = forks.reduce((last, one) => (one.modified > last ? one.modified : last), '');
-  const state = forks.some((one) => one.live)
-    ? ', live'
-    : forks.some((one) => one.unsaved)
-      ? ', unsaved'
-      : '';
-  return `${count(forks.length, 'fork')}, newest ${shortTime(newest, today)}${state}`;
+  const state =
+    companyOf(forks.flatMap((one) => one.pis ?? [])) ||
+    (forks.some((one) => one.live) ? 'live' : '') ||
+    (forks.some((one) => one.unsaved) ? 'unsaved' : '');
+  const words = `${count(forks.length, 'fork')}, newest ${shortTime(newest, today)}`;
+  return state === '' ? words : `${words}, ${state}`;
 }
 
 /** One sentence for screen readers. */

@@ -1,8 +1,9 @@
 /** The status bar's item: the context size in few cells. No text of a session goes here. */
 
 import type { State } from '../daemon/connection';
-import type { ContextSize, Grade, Origin, Progress } from '../model/wire';
+import type { ContextSize, Grade, LivePi, Origin, Progress } from '../model/wire';
 import { bar, formatSize, formatTokens, tilde, wholePercent } from './figures';
+import { describePi } from './pis';
 import { cleanLine } from './plain';
 import { sizeWords } from './speak';
 
@@ -12,6 +13,8 @@ export interface StatusInput {
   isUnsaved: boolean;
   state: State;
   thresholds?: Thresholds;
+  /** Running pi that have the session open. */
+  pis?: readonly LivePi[];
 }
 
 /** Percents from which a size is `warn` and `high`. */
@@ -118,6 +121,7 @@ function calm(size: ContextSize, input: StatusInput): StatusText {
     tooltip: [
       `Context ${formatSize(size)}, ${size.source}`,
       ...(size.due ? ['A compaction is due.'] : []),
+      ...(input.pis ?? []).map(describePi),
       ...(input.isUnsaved ? ['Not on disk yet: pi writes a session with its first answer.'] : []),
     ].join('\n'),
     spoken: spokenSize(size),

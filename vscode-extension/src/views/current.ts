@@ -7,6 +7,7 @@ import { FoldMemory } from '../model/folds';
 import { SessionModel, type Happening, type Wish } from '../model/session';
 import type { OpenResult, TreeFilter } from '../model/wire';
 import { UndoStack } from '../model/undo';
+import { Failure } from '../rpc/failure';
 
 const FOLDS = 'pisessiond.folds';
 const CHOSEN = 'pisessiond.session';
@@ -19,6 +20,9 @@ export class CurrentSession implements vscode.Disposable {
   readonly undo = new UndoStack();
   /** Whether it goes along when a newer session begins in the folder. */
   follows = true;
+  /** Asks which of several pi is meant; see `SessionModel.whichPi`. */
+  whichPi: (model: SessionModel, choices: readonly unknown[]) => Promise<number> = () =>
+    Promise.reject(new Failure('AmbiguousOwner', 'Several pi have this session open.'));
 
   private readonly happened = new Emitter<Happening | { what: 'switched' }>();
   private readonly folds: FoldMemory;
@@ -108,6 +112,7 @@ export class CurrentSession implements vscode.Disposable {
     const model = new SessionModel(this.connection, wish, this.filter, (info) =>
       this.folds.of(keyOf(info)),
     );
+    model.whichPi = (choices) => this.whichPi(model, choices);
     this.unlisten?.();
     this.unlisten = model.on((happening) => this.happened.emit(happening));
     this.model = model;

@@ -7,7 +7,7 @@ import type { Grade } from '../model/wire';
 import { MAIN } from '../model/rows';
 import { thresholdSentence } from '../texts/happenings';
 import { headerMessage, titleLine } from '../texts/header';
-import { statusText, type Thresholds } from '../texts/status';
+import { statusText, type StatusText, type Thresholds } from '../texts/status';
 import { cleanLine } from '../texts/plain';
 import { welcomeOf, type Welcome } from '../texts/waiting';
 import { currentFolder, type CurrentSession } from './current';
@@ -33,6 +33,7 @@ export class Header implements vscode.Disposable {
   private readonly losing = new Waiting(() => this.update());
   private last = '';
   private news: string | undefined;
+  private hint: string | undefined;
   private grade: Grade | undefined;
 
   constructor(
@@ -80,6 +81,14 @@ export class Header implements vscode.Disposable {
     }
   }
 
+  /** A sentence on what could be done so that a pi follows; undefined takes it away. */
+  setHint(sentence: string | undefined): void {
+    if (this.hint !== sentence) {
+      this.hint = sentence;
+      this.update();
+    }
+  }
+
   update(): void {
     const model = this.current.model;
     const { state, since } = this.connection;
@@ -95,6 +104,7 @@ export class Header implements vscode.Disposable {
           isOffline: this.losing.waited !== 'calm',
           isTrusted: vscode.workspace.isTrusted,
           news: this.news,
+          hint: this.hint,
           now: Date.now(),
         })
       : undefined;
@@ -118,23 +128,28 @@ export class Header implements vscode.Disposable {
     return why === undefined ? undefined : cleanLine(why);
   }
 
-  private setStatus(model: SessionModel | undefined): void {
+  private statusOf(model: SessionModel | undefined): StatusText | undefined {
     const size = model?.size ?? null;
     const { state } = this.connection;
-    const shown = statusText({
+    return statusText({
       size,
       operation: model?.longOperation ?? null,
       isUnsaved: model?.info?.unsaved === true,
       // What is over at once would only blink.
       state: size && this.losing.waited === 'calm' ? 'ready' : state,
       thresholds: ownThresholds(),
+      pis: model?.pis ?? [],
     });
+  }
+
+  private setStatus(model: SessionModel | undefined): void {
+    const shown = this.statusOf(model);
     const signature = JSON.stringify(shown ?? null);
     if (signature === this.last) {
       return;
     }
     this.last = signature;
-    this.sayThreshold(shown?.grade, size?.percent ?? null);
+    this.sayThreshold(shown?.grade, model?.size?.percent ?? null);
     if (!shown) {
       this.item.hide();
       return;
@@ -163,6 +178,7 @@ export class Header implements vscode.Disposable {
       canUndo: !this.current.undo.isEmpty,
       searching: this.searching.walk !== undefined,
       marked: this.tree.marked !== undefined,
+      offersBridge: this.hint !== undefined,
     });
   }
 }

@@ -2,6 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { SessionModel } from '../model/session';
+import { isAtWork, keyOf } from '../texts/pis';
 
 export class ContextKeys {
   private readonly known = new Map<string, unknown>();
@@ -20,6 +21,7 @@ export class ContextKeys {
 /** What the session at hand allows. */
 export function sessionKeys(model: SessionModel | undefined): Record<string, unknown> {
   const info = model?.info;
+  const pis = model?.pis ?? [];
   return {
     hasSession: model?.handle !== undefined,
     noSession: !model || model.problem?.kind === 'SessionNotFound',
@@ -28,5 +30,9 @@ export function sessionKeys(model: SessionModel | undefined): Record<string, unk
     leafConflict: info?.leafConflict != null,
     hasProblems: info !== undefined && info.problems.length > 0,
     filter: model?.filter ?? 'default',
+    pi: keyOf(pis),
+    piDrives: pis.some((pi) => pi.drives),
+    piWorks: pis.some((pi) => pi.drives && isAtWork(pi)),
+    piUnseen: pis.some((pi) => pi.drives && pi.unseen > 0),
   };
 }

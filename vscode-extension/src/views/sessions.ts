@@ -5,6 +5,7 @@ import * as vscode from 'vscode';
 import type { Connection } from '../daemon/connection';
 import { SessionList } from '../model/sessionList';
 import { count, todayOf } from '../texts/figures';
+import { describePi } from '../texts/pis';
 import { cleanLine } from '../texts/plain';
 import {
   describe,
@@ -265,6 +266,7 @@ export class SessionsView implements vscode.TreeDataProvider<SessionNode>, vscod
       titleOf(session),
       count(session.messages, 'message'),
       cleanLine(session.cwd),
+      ...(session.pis ?? []).map(describePi),
     ].join('\n');
     item.accessibilityInformation = {
       label: (isOpen ? 'Open here. ' : '') + speakSession(family, today),

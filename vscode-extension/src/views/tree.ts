@@ -26,7 +26,7 @@ const JOIN = 50;
 const NEW_FOR = 3000;
 
 /** After which rows may look different. */
-const REPAINTS = ['rows', 'reset', 'progress', 'running'];
+const REPAINTS = ['rows', 'reset', 'progress', 'running', 'pis'];
 
 /** What of a level VS Code has been given. */
 interface Shown {
@@ -171,7 +171,8 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     }
     const body = await bodyOf(row, this.model);
     if (!token.isCancellationRequested) {
-      item.tooltip = tooltip(row, this.model.size?.window ?? null, body);
+      const here = this.model.standing.get(row.id);
+      item.tooltip = tooltip(row, this.model.size?.window ?? null, body, here);
     }
     return item;
   }
@@ -400,6 +401,8 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
       size: this.size,
       fresh: model.fresh,
       outside: this.outside(model),
+      standing: model.standing,
+      pis: model.pis.length,
       marked: this.marked?.id,
       hits: this.hits,
       doing: model.longOperation ? operationText(model.longOperation) : undefined,
