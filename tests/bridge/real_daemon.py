@@ -4,10 +4,13 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final
+
+import anyio
 
 from pisessiond.client.aio import Client, connect
 from tests.bridge.home import ROOT, PiHome
+from tests.bridge.running import PATIENCE
 
 START_SECONDS: Final = 20.0
 
@@ -70,3 +73,13 @@ async def real_daemon(home: PiHome) -> AsyncIterator[RealDaemon]:
         yield daemon
     finally:
         await daemon.stop()
+
+
+async def live_pis(client: Client, count: int) -> list[Any]:
+    """The running pi that are connected, once there are so many with a session."""
+    with anyio.fail_after(PATIENCE):
+        while True:
+            found = (await client.status()).get("pis", [])
+            if len([one for one in found if one["session"]]) == count:
+                return list(found)
+            await anyio.sleep(0.02)

@@ -13,7 +13,7 @@ from pisessiond.client.errors import RpcFailure
 from pisessiond.client.session import Session
 from tests.bridge.home import PiHome
 from tests.bridge.model import MarkedModel
-from tests.bridge.real_daemon import RealDaemon, real_daemon
+from tests.bridge.real_daemon import RealDaemon, live_pis, real_daemon
 from tests.bridge.running import PiRpc, pi_rpc
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
@@ -67,9 +67,8 @@ async def room(home: PiHome, daemon: RealDaemon, *texts: str) -> AsyncIterator[R
         for text in texts or ("First question.", "Second question."):
             await pi.turn(text)
         path = (await pi.data("get_state"))["sessionFile"]
-        made = Room(pi, client, await client.open(path=path))
-        await pi.until(lambda: made.session.pis or True)
-        yield made
+        await live_pis(client, 1)
+        yield Room(pi, client, await client.open(path=path))
 
 
 async def test_every_act_of_a_client_is_pis(home: PiHome, true_daemon: RealDaemon) -> None:

@@ -9,12 +9,11 @@ from typing import Any
 import anyio
 import pytest
 
-from pisessiond.client.aio import Client
 from pisessiond.client.errors import RpcFailure
 from pisessiond.client.session import Session
 from tests.bridge.home import PiHome
 from tests.bridge.model import MarkedModel
-from tests.bridge.real_daemon import RealDaemon, real_daemon
+from tests.bridge.real_daemon import RealDaemon, live_pis, real_daemon
 from tests.bridge.running import PATIENCE, PiRpc, pi_rpc
 from tests.bridge.test_real_daemon import room
 
@@ -29,16 +28,6 @@ ACTS = ("move", "mark", "append", "compare", "prompt", "typed")
 async def true_daemon(home: PiHome, anyio_backend: str) -> AsyncIterator[RealDaemon]:
     async with real_daemon(home) as made:
         yield made
-
-
-async def live_pis(client: Client, count: int) -> list[Any]:
-    """The running pi that are connected, once there are so many with a session."""
-    with anyio.fail_after(PATIENCE):
-        while True:
-            found = (await client.status()).get("pis", [])
-            if len([one for one in found if one["session"]]) == count:
-                return list(found)
-            await anyio.sleep(0.02)
 
 
 async def test_a_session_in_memory_is_seen_whole(home: PiHome, true_daemon: RealDaemon) -> None:

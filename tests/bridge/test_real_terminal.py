@@ -10,9 +10,8 @@ from pisessiond.client.errors import RpcFailure
 from pisessiond.client.session import Session
 from tests.bridge.home import PiHome
 from tests.bridge.model import MarkedModel
-from tests.bridge.real_daemon import RealDaemon, real_daemon
+from tests.bridge.real_daemon import RealDaemon, live_pis, real_daemon
 from tests.bridge.running import PATIENCE, PiTui, pi_tui
-from tests.bridge.test_real_owners import live_pis
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 
