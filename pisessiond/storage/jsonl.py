@@ -104,7 +104,7 @@ class JsonlLog(FollowedFile):
             self._flushed = False
             self._making.replaces_empty = True
             return
-        self._end = 0
+        self._begin()
         yield from self._runs(reader, 0, self._known.size)
 
     def _scan_held(self) -> Iterator[Run]:
@@ -260,8 +260,7 @@ class JsonlLog(FollowedFile):
         self._require_same(now)
         if now.size == before + len(data):
             self._known = now
-            self._end = now.size
-            self._open_tail = b""
+            self._advance(len(self._open_tail) + len(data), self._open_tail + data)
             return self._own_lines(lines, before + prefix)
         start = self._start_of(descriptor, data)
         if prefix == 0 and start > before and self._open_reader().read(1, start - 1) != b"\n":
@@ -328,8 +327,8 @@ class JsonlLog(FollowedFile):
             # The session is theirs now; what was held for the empty file has no place in it.
             self._let_go_of_held()
             raise
-        self._end = len(data)
-        self._open_tail = b""
+        self._begin()
+        self._advance(len(data), data)
         self._held_size = sum(len(line) + 1 for line in self._held)
         self._let_go_of_held()
 

@@ -2,7 +2,8 @@
 
 Nothing here writes. Foreign lines are taken as they come, a last one without line feed when it is
 time; a file that is no longer what was read is told by its device and inode, its size, its time of
-change, and where only that is another by the sum of its bytes.
+change, where only that is another by the sum of its bytes, and where it grew by what stands before
+the new lines.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from pisessiond.storage.jsonl_writing import World
 
 _CHUNK = 256 << 10
 _REMEMBERED_AT_ONCE = 8 << 20
+_LAST = 64
+"""So many bytes before the new lines are compared: the end of an entry, no other being the same."""
 
 TORN_SECONDS = 0.25
 """How long another writer is given to end its last line before we write behind it."""
@@ -37,6 +40,8 @@ class FollowedFile:
         """Where the next unread byte is: behind the last whole line that was taken in."""
         self._open_tail = b""
         """The last line when it has no line feed yet but was understood as a line."""
+        self._last = b""
+        """The bytes just before `_end`."""
         self._waited_for: tuple[int, int] | None = None
         """The last line (its place and length) that has had its time to go on."""
         self._left: list[tuple[int, int]] = []
@@ -80,23 +85,27 @@ class FollowedFile:
 
     def _read_tail(self, now: Identity) -> list[StoredLine]:
         """Whole lines that came behind what was read; a torn last line waits for its end."""
-        before = self._end, self._open_tail
+        before = self._end, self._open_tail, self._last
         try:
             return self._read_whole_lines(now)
         except StoreError:
             # What was read of them is given with the rest, once all can be read.
-            self._end, self._open_tail = before
+            self._end, self._open_tail, self._last = before
             raise
 
     def _read_whole_lines(self, now: Identity) -> list[StoredLine]:
         reader = self._open_reader()
         start = self._end
+        # An editor that saves in place moves all that stands behind what was edited. A change that
+        # moves nothing is not seen here: that would take reading the whole file at each append.
+        if reader.read(len(self._last), start - len(self._last)) != self._last:
+            raise FileChanged("it was rewritten in place")
         if self._open_tail:
             tail = reader.read(len(self._open_tail) + 1, start)
             if not tail.startswith(self._open_tail) or tail[len(self._open_tail) :] != b"\n":
                 raise FileChanged("its last line was changed")
-            self._end = start = start + len(tail)
-            self._open_tail = b""
+            self._advance(len(tail), tail)
+            start = self._end
         stored = []
         for run in self._runs(reader, start, now.size):
             offset = run.offset
@@ -107,6 +116,17 @@ class FollowedFile:
         self._open_tail = b""
         self._left = [place for place in self._left if place[1] > self._end]
         return stored
+
+    def _begin(self) -> None:
+        """Go back to the beginning of the file."""
+        self._end = 0
+        self._last = self._open_tail = b""
+
+    def _advance(self, length: int, last: bytes) -> None:
+        """Go on behind whole lines, of which `last` is the end, if not all."""
+        self._end += length
+        self._last = (self._last + last)[-_LAST:]
+        self._open_tail = b""
 
     def _foreign_line(self, line: bytes, offset: int) -> StoredLine:
         is_left = any(start <= offset < stop for start, stop in self._left)
@@ -155,10 +175,12 @@ class FollowedFile:
             if len(lines) == 1:
                 pending += chunk
                 continue
+            whole = len(chunk) - len(lines[-1])
+            offset = self._end
+            last = pending[-_LAST:] + chunk[max(whole - _LAST, 0) : whole]
+            self._advance(len(pending) + whole, last)
             lines[0] = pending + lines[0]
             pending = lines.pop()
-            offset = self._end
-            self._end = position - len(pending)
             yield Run(offset, lines)
         self._open_tail = pending
         if pending:

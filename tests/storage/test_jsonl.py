@@ -409,16 +409,22 @@ def rewrite_in_place(path: Path) -> None:
     os.utime(path, ns=(5, 5))
 
 
+def rewrite_longer(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"custom", b"custom" * 20) + joined(C))
+
+
 CHANGES: list[Callable[[Path], None]] = [
     Path.unlink,
     replace,
     rewrite_in_place,
+    rewrite_longer,
     lambda path: os.truncate(path, 30),
     lambda path: os.truncate(path, 0),
 ]
+NAMES = ["gone", "replaced", "rewritten", "longer", "cut", "emptied"]
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=["gone", "replaced", "rewritten", "cut", "emptied"])
+@pytest.mark.parametrize("change", CHANGES, ids=NAMES)
 @pytest.mark.parametrize("act", ["look", "append", "rewrite"])
 def test_a_changed_file_is_told_and_nothing_is_written(
     path: Path, files: FaultyFiles, change: Callable[[Path], None], act: str
@@ -434,6 +440,26 @@ def test_a_changed_file_is_told_and_nothing_is_written(
     with pytest.raises(FileChanged):
         acts[act]()
     assert (path.read_bytes() if path.exists() else None) == now
+
+
+@pytest.mark.parametrize("end", [b"\n", b""], ids=["ended", "open"])
+def test_a_rewrite_is_told_from_an_append_whatever_was_taken_in_before(
+    path: Path, files: FaultyFiles, end: bytes
+) -> None:
+    long = A.replace(b"custom", b"custom" * 90_000)
+    log = opened(path, files, joined(HEADER, long) + A + end)
+    log.append([B])
+    add(path, joined(B))
+    assert [item.line for item in log.look()] == [B]
+    log.append([C])
+    add(path, joined(C, A, long))
+    assert [item.line for item in log.look()] == [C, A, long]
+    before = path.read_bytes()
+    path.write_bytes(before.replace(B, B + b" ", 1) + joined(A))
+    with pytest.raises(FileChanged):
+        log.look()
+    path.write_bytes(before + joined(A))
+    assert [item.line for item in log.look()] == [A]
 
 
 # Faults
