@@ -130,8 +130,8 @@ def test_zoom_shows_branches_turns_and_entries_around_the_chosen_line(
     graph.press("-")
     graph.press("+", "+")
     graph.window.until(lambda: graph.zoom() == "Entries", "all entries")
-    chosen = graph.goes_to("The fixture's clock")
-    assert chosen.of > 100
+    graph.window.until(lambda: graph.chosen().of > 100, "their lines")
+    graph.goes_to("The fixture's clock")
     graph.frame.locator("button[aria-label='Show less']").click()
     graph.window.until(lambda: graph.chosen().of == 23, "the turns")
     assert graph.zoom() == "Turns"
@@ -348,9 +348,7 @@ def test_a_window_that_is_loaded_anew_has_its_graph_again(
     desk.until(lambda: graph.zoom() == "Branches", "branches")
     graph.press("Home")
     graph.goes_to("^Compaction")
-    # What a window shows is kept a moment later.
-    desk.page.wait_for_timeout(1500)
-    desk.load()
+    desk.reload()
     desk.until(lambda: f"Graph: {session.name}" in desk.tabs(), "the graph")
     Graph(desk).goes_to("^Compaction")
     assert Graph(desk).zoom() == "Branches"
