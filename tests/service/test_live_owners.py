@@ -13,7 +13,7 @@ from pisessiond.service.live import mirrors, registry
 from pisessiond.service.live import pi as live_pi
 from pisessiond.service.types import Origin
 from tests.support.live import Terminals, ids, terminals, until
-from tests.support.scripted_pi import ScriptedPi
+from tests.support.scripted_pi import Answer, ScriptedPi
 from tests.support.service import (
     HandClock,
     House,
@@ -385,6 +385,38 @@ async def test_a_mirror_becomes_the_file_that_appears(house: House, pis: Termina
     pi.says("user", "and on")
     await pi.tell_change()
     await until(lambda: session.leaf == pi.leaf)
+
+
+async def test_what_a_mirror_missed_may_come_when_it_has_its_file(
+    house: House, pis: Terminals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pi = ScriptedPi(house.folder / "later.jsonl", session_id="later")
+    pi.says("user", "first words")
+    one = await pis.start(pi)
+    session, answer, asked, may_answer = one.held, pi.answer, anyio.Event(), anyio.Event()
+
+    async def answer_late(method: str, params: dict[str, Any]) -> Answer:
+        if method == "pi/snapshot":
+            asked.set()
+            await may_answer.wait()
+        return await answer(method, params)
+
+    monkeypatch.setattr(pi, "answer", answer_late)
+    pi.says("user", "second words")
+    with pi.unheard():
+        await pi.tell_change()
+    pi.says("user", "third words")
+    await pi.tell_change()
+    await asked.wait()
+    pi.says("assistant", "saved now")
+    await pi.tell_change()
+    await until(lambda: not session.live.is_mirror)
+    may_answer.set()
+    await until(lambda: session.leaf == pi.leaf)
+
+    assert await house.open(house.folder / "later.jsonl") is session
+    assert [live.pid for live in session.live.pis] == [pi.pid]
+    assert house.sessions.open_sessions == [session]
 
 
 async def test_who_opens_the_file_first_gets_the_same_session(house: House, pis: Terminals) -> None:
