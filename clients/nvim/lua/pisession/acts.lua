@@ -39,7 +39,10 @@ function M.run(name, words)
   if name ~= 'close' and not sidebar:is_visible() then
     sidebar:show_window()
   end
-  sidebar.message, sidebar.session.hint = nil, nil
+  if sidebar.message or sidebar.session.hint then
+    sidebar.message, sidebar.session.hint = nil, nil
+    sidebar:redraw_soon()
+  end
   local function act()
     found(sidebar, sidebar:row(), words or {})
   end

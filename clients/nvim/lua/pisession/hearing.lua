@@ -101,8 +101,8 @@ function APPLY.leafConflict(self, change)
   self.info.leafConflict = { ours = change.ours, theirs = change.theirs }
 end
 
-function APPLY.navigate(self)
-  self.info.leafConflict = nil
+function APPLY.navigate(self, change)
+  self.info.leafConflict, self.left = nil, change.from
 end
 
 function APPLY.problem(self, change)

@@ -145,16 +145,19 @@ local function went(sidebar, from, row, answer)
   end
 end
 
---- Goes to a row's entry, if the leaf is still where it was seen.
+--- Goes to a row's entry, if the leaf is still where it was seen. A pi that is waited for moves
+--- it until it is idle.
 ---@param sidebar pisession.Sidebar
 ---@param row pisession.Row
 ---@param from string? the leaf as it was seen
 ---@param extra table?
 local function go(sidebar, row, from, extra)
-  local params = { target = row.entry or vim.NIL, baseLeaf = from or vim.NIL }
-  params = vim.tbl_extend('force', params, extra or {})
+  local params = vim.tbl_extend('force', { target = row.entry or vim.NIL }, extra or {})
+  if not params.whenIdle then
+    params.baseLeaf = from or vim.NIL
+  end
   acts.ask(sidebar, 'session/navigate', params, function(answer)
-    went(sidebar, from, row, answer)
+    went(sidebar, params.whenIdle and sidebar.session.left or from, row, answer)
   end)
 end
 

@@ -16,6 +16,7 @@ local MAIN = require('pisession.level').MAIN
 ---@field foreign_rev integer of the newest change by somebody else
 ---@field problem pisession.Error? why there are no rows
 ---@field waiting pisession.Waiting? what was asked and waits for pi, or for its user
+---@field left string? the leaf before the newest move
 ---@field hint string? said below the rows until the next act
 ---@field places table<string, string[]> entries that pi stand at inside of rows: the rows, inner first
 ---@field private asked table<string, integer> which request for a level counts
