@@ -90,6 +90,10 @@ async def test_a_file_that_vanishes_has_no_problems_until_it_comes_back(
     with pytest.raises(Exception, match="gone"):
         await session.look()
     assert await editor.problems() == []
+    (connection,) = editor.daemon.connections
+    document = connection.lsp._documents.get(editor.uri)
+    assert document is not None
+    await until(lambda: not document.is_telling)
     written(path, b"[\n", *SOUND)
     assert len(await editor.ask("documentSymbol")) == 1
     assert codes(await editor.problems()) == [("badLine", 1)]

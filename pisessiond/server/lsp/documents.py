@@ -45,6 +45,9 @@ class Document(OnlyListens):
 
     async def problems(self) -> Sequence[LocatedProblem]:
         """What is wrong with the file now, with its places; nothing when it is gone."""
+        if self.session.is_gone:
+            # To check it would tell once more that it is gone, which asks for its problems.
+            return ()
         try:
             found = await self.session.check()
             return await self.session.ask(lambda session: locate_problems(session, found))
