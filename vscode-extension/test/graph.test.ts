@@ -18,6 +18,7 @@ import {
   PAGE,
   scrollTo,
   scrollToMiddle,
+  wanted,
 } from '../src/graph/shape/viewport';
 import { pageHtml } from '../src/graph/html';
 import { lane, line, page } from './graphs';
@@ -41,6 +42,12 @@ test('a page is asked for from the first unknown line on, or up to the last when
     count: PAGE,
   });
   assert.equal(missing({ start: 90, stop: 110 }, known, false), undefined);
+});
+
+test('more is wanted where one is scrolling to, as far as there are lines', () => {
+  assert.deepEqual(wanted({ start: 50, stop: 90 }, 1000, false), { start: 50, stop: 190 });
+  assert.deepEqual(wanted({ start: 50, stop: 90 }, 100, false), { start: 50, stop: 100 });
+  assert.deepEqual(wanted({ start: 50, stop: 90 }, 1000, true), { start: 0, stop: 90 });
 });
 
 test('it is scrolled only as far as a line needs to be seen', () => {

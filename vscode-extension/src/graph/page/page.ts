@@ -14,7 +14,15 @@ import { Announcer } from '../shape/announcing';
 import { pressed, zoomed, type Key, type Pressed } from '../shape/keys';
 import { Lines } from '../shape/lines';
 import { changeSentence, textOf, zoomSentence } from '../shape/texts';
-import { heldStill, missing, PAGE, scrollToMiddle, SPARE, type Range } from '../shape/viewport';
+import {
+  heldStill,
+  missing,
+  PAGE,
+  scrollToMiddle,
+  SPARE,
+  wanted,
+  type Range,
+} from '../shape/viewport';
 import { Bar } from './bar';
 import { make } from './line';
 import { List } from './list';
@@ -259,7 +267,8 @@ export class GraphPage {
     if (this.whole !== 0 || this.page !== undefined) {
       return;
     }
-    const wish = missing(range, (number) => this.lines.at(number) !== undefined, isGoingUp);
+    const known = (number: number) => this.lines.at(number) !== undefined;
+    const wish = missing(wanted(range, this.lines.total, isGoingUp), known, isGoingUp);
     if (wish) {
       this.page = this.ask(wish, (result) => {
         const taken = this.lines.merge(result);

@@ -6,6 +6,8 @@ export const LINE = 22;
 export const SPARE = 12;
 /** Lines asked for at once. */
 export const PAGE = 200;
+/** Lines known in the direction of scrolling before they are needed. */
+const AHEAD = 100;
 
 /** Numbers of lines; `stop` is the first behind. */
 export interface Range {
@@ -31,6 +33,13 @@ export function inSight({ top, height, total }: Scrolled): Range {
 export function drawn(scrolled: Scrolled): Range {
   const { start, stop } = inSight(scrolled);
   return { start: Math.max(start - SPARE, 0), stop: Math.min(stop + SPARE, scrolled.total) };
+}
+
+/** The lines that should be known: those that are drawn, and more where one is scrolling to. */
+export function wanted({ start, stop }: Range, total: number, isGoingUp: boolean): Range {
+  return isGoingUp
+    ? { start: Math.max(start - AHEAD, 0), stop }
+    : { start, stop: Math.min(stop + AHEAD, total) };
 }
 
 /**
