@@ -309,6 +309,22 @@ def test_lanes_and_texts_stand_out_in_every_theme(
         settings.write_text("{}", "utf-8")
 
 
+def test_where_the_system_forces_its_colours_lanes_keep_their_dashes(
+    desk: Window, shown: tuple[Session, Graph]
+) -> None:
+    _, graph = shown
+    strokes = """() => ['stroke', 'strokeDasharray'].map((name) => new Set(
+        [...document.querySelectorAll('.edge, .thread')].map((one) => getComputedStyle(one)[name])
+    ).size)"""
+    desk.page.emulate_media(forced_colors="active")
+    try:
+        desk.until(lambda: graph.ask(strokes) == [1, 3], "one colour and three dashes")
+        desk.screenshot(PICTURES / "graph-forced.png")
+    finally:
+        desk.page.emulate_media(forced_colors="none")
+    desk.until(lambda: graph.ask(strokes) == [3, 3], "three colours again")
+
+
 def test_an_empty_session_says_so(desk: Window, home: Home) -> None:
     talk = Talk(home.folder / "desk", today(), "empty")
     _, graph = show(desk, home, talk)
