@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import tzinfo
 
 from pisessiond.cli.figures import count, format_day, format_size, parse_time
+from pisessiond.cli.pi_view import company
 from pisessiond.cli.plain_text import clean_line, cut
 from pisessiond.client import answers
 
@@ -52,7 +53,9 @@ def _title(one: answers.ListedSession) -> str:
 
 def _notes(one: answers.ListedSession) -> str:
     notes = []
-    if one.get("live"):
+    if running := company(one.get("pis", [])):
+        notes.append(running)
+    elif one.get("live"):
         notes.append("live")
     if one["open"] > 1:
         notes.append(count(one["open"], "client"))

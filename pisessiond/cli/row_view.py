@@ -7,7 +7,7 @@ and columns. Every client paints alike: the files under `tests/rows` are their c
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 from typing import Any, Final
 
@@ -53,6 +53,8 @@ class Glyphs:
     omitted: str
     replaced: str
     forks: str
+    running: str
+    """Where a running pi stands."""
     roles: Mapping[str, str]
     spelled: Mapping[str, str]
     """How signs in titles are written."""
@@ -73,6 +75,7 @@ UNICODE: Final = Glyphs(
     omitted="x",
     replaced="±",
     forks="⑂",
+    running="‹pi›",
     roles={
         "user": "»",
         "answer": "«",
@@ -102,6 +105,7 @@ ASCII: Final = Glyphs(
     omitted="x",
     replaced="*",
     forks="Y",
+    running="<pi>",
     roles={
         "user": ">",
         "answer": "<",
@@ -132,6 +136,8 @@ class RowView:
     today: date | None = None
     """The day whose first row needs no date."""
     paint: Paint = lambda text, _part: text
+    standing: Mapping[str, str] = field(default_factory=dict)
+    """The signs of rows at which running pi stand, by row."""
 
     def draw(self, rows: Sequence[Row], opened: Collection[str] = ()) -> Iterator[str]:
         """The lines of rows that stand as they are to be shown, opened ones before their inside.
@@ -246,6 +252,8 @@ class RowView:
             signs.append(glyphs.replaced)
         if row["forks"]:
             signs.append(f"{glyphs.forks}{len(row['forks'])}")
+        if row["id"] in self.standing:
+            signs.append(self.standing[row["id"]])
         return " ".join(signs)
 
     # Both.

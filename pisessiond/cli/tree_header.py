@@ -8,6 +8,7 @@ from typing import Final
 
 from pisessiond.cli.canvas import Canvas
 from pisessiond.cli.figures import count, format_size, format_tokens, parse_time
+from pisessiond.cli.pi_view import company
 from pisessiond.cli.plain_text import cell_width, clean_line, cut, fill
 from pisessiond.cli.report_view import title_of
 from pisessiond.client import answers
@@ -91,8 +92,10 @@ def _model(size: answers.ContextSize | None) -> str:
 
 
 def _company(opened: answers.OpenResult, others: Sequence[answers.Present], now: datetime) -> str:
-    """`2 windows, pi`: who else has it open or writes to it."""
+    """`2 windows, pi: idle`: who else has it open or writes to it."""
     words = [count(len(others), "window")] if others else []
+    if running := company(opened.get("pis", [])):
+        return ", ".join([*words, running])
     wrote = parse_time(opened["lastExternal"], UTC)
     if wrote is not None and now - wrote < LIVE:
         words.append("pi")

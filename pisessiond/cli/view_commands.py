@@ -72,8 +72,8 @@ def list_sessions(
     """List the sessions of this folder, or of --all.
 
     Families of forks by their newest activity: time of it, messages, size at the end, id, title.
-    ● is open in a client, ○ is not, + has nothing on disk yet, ⑂ is a fork; live is what another
-    program wrote to in the last 15 minutes.
+    ● is open in a client, ○ is not, + has nothing on disk yet, ⑂ is a fork; pi is one that runs and
+    has it open, live is what another program wrote to in the last 15 minutes.
     """
     if everywhere and cwd is not None:
         raise click.UsageError("--all and --cwd cannot be given together")
@@ -143,9 +143,13 @@ def tree(
 
     Work, branches that leave the line, what was summarised and what is ahead are one row each (▸)
     until they are opened. `~` is estimated, `+` is not on disk yet, `!2` are two failures, x is out
-    of the context, ⑂ was forked. A row's id is what acting on it means; that of a branch, its end.
+    of the context, ⑂ was forked, ‹pi› is where a running pi stands. A row's id is what acting on it
+    means; that of a branch, its end.
     """
+    from dataclasses import replace
+
     from pisessiond.cli.canvas import Canvas
+    from pisessiond.cli.pi_view import standing
     from pisessiond.cli.row_reading import read_rows
     from pisessiond.cli.row_view import id_column
     from pisessiond.cli.tree_header import header_lines
@@ -165,7 +169,9 @@ def tree(
     shows_ids = canvas.width >= WITH_IDS if ids is None else ids
     column = id_column(read.rows, canvas.glyphs.cut) if shows_ids else [""] * len(read.rows)
     cells = canvas.width - (len(column[0]) + 1 if shows_ids and column else 0)
-    drawn = _row_view(output, cells, canvas.is_ascii).draw(read.rows, read.opened)
+    view = _row_view(output, cells, canvas.is_ascii)
+    view = replace(view, standing=standing(held.opened, read.rows, canvas.glyphs.running))
+    drawn = view.draw(read.rows, read.opened)
     for name, line in zip(column, drawn, strict=True):
         output.lines([f"{output.paint(name, 'id')} {line}" if shows_ids else line])
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pisessiond.cli.output import to_json
+from pisessiond.cli.pi_view import company, standing
 from pisessiond.cli.plain_text import cell_width, clean_line, clean_text, cut
 from pisessiond.cli.row_view import ASCII, UNICODE, RowView
 from tests.cli import golden, samples
@@ -89,3 +90,47 @@ def test_lines_are_cut_by_cells(text: str, cells: int, expected: str) -> None:
 def test_json_for_people_escapes_what_a_terminal_acts_upon() -> None:
     value: Any = {"text": "é\x9b2J\u202e\ud83d 漢"}
     assert to_json(value) == '{"text": "é\\u009b2J\\u202e\\ud83d 漢"}'
+
+
+def running(pid: int, leaf: Any, state: str = "idle", **more: Any) -> Any:
+    about = {"pid": pid, "leaf": leaf, "state": state, "waitingForUser": False, "owner": False}
+    return about | more
+
+
+@pytest.mark.parametrize(
+    ("pis", "words"),
+    [
+        ([], ""),
+        ([running(1, None)], "pi: idle"),
+        ([running(1, None, "turn")], "pi: at work"),
+        ([running(1, None, waitingForUser=True)], "pi: waiting for its user"),
+        ([running(1, None), running(2, None)], "2 pi"),
+        ([running(1, None, "turn"), running(2, None, "stalled")], "2 pi: 1 not answering"),
+    ],
+)
+def test_of_running_pi_the_most_urgent_is_told(pis: list[Any], words: str) -> None:
+    assert company(pis) == words
+
+
+def test_a_running_pi_is_marked_at_the_row_where_it_stands() -> None:
+    rows: list[Any] = [
+        samples.row("u1 user"),
+        samples.row("a1 answer"),
+        samples.row("here here", id="here"),
+    ]
+    entry = rows[0]["last"]
+
+    def signs(*pis: Any) -> dict[Any, str]:
+        opened: Any = {"leaf": rows[1]["last"], "pis": list(pis)}
+        return standing(opened, rows, UNICODE.running)
+
+    assert signs() == {}
+    assert signs(running(1, "elsewhere"), running(2, None)) == {}
+    assert signs(running(1, "elsewhere", owner=True)) == {"here": "‹pi›"}
+    assert signs(running(1, entry), running(2, rows[1]["last"])) == {
+        rows[0]["id"]: "‹pi 1›",
+        "here": "‹pi 2›",
+    }
+    assert signs(running(1, entry), running(2, entry)) == {rows[0]["id"]: "‹2 pi›"}
+    first, *_ = RowView(80, UNICODE, UTC, standing=signs(running(1, entry))).draw(rows)
+    assert "‹pi›" in first

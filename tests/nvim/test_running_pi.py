@@ -218,6 +218,17 @@ def test_pi_reads_what_it_missed(shared: Shared) -> None:
     assert pi.pi.is_alive
 
 
+def test_the_tree_in_a_terminal_says_it_too(shared: Shared) -> None:
+    room, pi, path, _ = shared
+    lines = room.home.run("tree", str(path), "--width", "90").stdout.splitlines()
+    assert lines[1].endswith("1 window, pi: idle")
+    assert "‹pi›" in lines[-1]
+    listed = room.home.run("list", "--cwd", str(room.folder.project), "--width", "120").stdout
+    assert "First question. · pi: idle" in listed
+    pi.end()
+    assert "pi:" not in room.home.run("tree", str(path)).stdout
+
+
 def test_the_list_of_sessions_says_what_pi_does(shared: Shared) -> None:
     _, pi, _, editor = shared
     editor.types("-", "Sessions, this folder")
