@@ -110,7 +110,7 @@ def test_what_a_real_pi_appends_is_shown_live(
     try:
         editor.until(lambda: "pi went on." in editor.below)
         editor.until(lambda: " pi" in editor.below.split("·")[-1])
-        editor.until(lambda: "14 entries" in editor.below)
+        editor.sees("» pi 5 by pi")
         assert "you are here" in editor.row()
     finally:
         writing.join()
