@@ -172,6 +172,19 @@ def test_of_two_pi_it_is_asked_which(shared: Shared) -> None:
     editor.until(lambda: "pi: idle" in editor.below)
 
 
+def test_a_second_pi_is_started_only_after_a_question(shared: Shared) -> None:
+    _, _, _, editor = shared
+    tabs = editor.lua("return vim.fn.tabpagenr('$')")
+    editor.lua("require('pisession.config').get().pi = { 'true' }")
+    editor.types("gx", "A running pi has this session open already.")
+    editor.keys("1<CR>")
+    editor.settles()
+    assert editor.lua("return vim.fn.tabpagenr('$')") == tabs
+    editor.types("gx", "Start a second pi in it")
+    editor.keys("2<CR>")
+    editor.until(lambda: editor.lua("return vim.fn.tabpagenr('$')") == tabs + 1)
+
+
 def test_a_pi_that_ends_is_said_to_be_gone(shared: Shared) -> None:
     _, pi, _, editor = shared
     pi.end()

@@ -255,7 +255,20 @@ function M.new(sidebar)
   end)
 end
 
---- A terminal with pi on this session, in the session's folder.
+---@param program string[]
+---@param info table
+local function start_pi(program, info)
+  local cwd = info.header.cwd
+  if not cwd or vim.fn.isdirectory(cwd) ~= 1 then
+    cwd = vim.fn.getcwd()
+  end
+  vim.cmd.tabnew()
+  local words = vim.list_extend(vim.deepcopy(program), { '--session', info.path })
+  vim.fn.jobstart(words, { term = true, cwd = cwd })
+  vim.cmd.startinsert()
+end
+
+--- A terminal with pi on this session, in the session's folder; a second one only after a question.
 ---@param sidebar pisession.Sidebar
 function M.continue_in_pi(sidebar)
   local info = sidebar.session.info
@@ -267,14 +280,15 @@ function M.continue_in_pi(sidebar)
   elseif vim.fn.executable(program[1]) ~= 1 then
     return sidebar:say(('%s is not installed, or the option pi names another.'):format(program[1]))
   end
-  local cwd = info.header.cwd
-  if not cwd or vim.fn.isdirectory(cwd) ~= 1 then
-    cwd = vim.fn.getcwd()
+  if #(info.pis or {}) == 0 then
+    return start_pi(program, info)
   end
-  vim.cmd.tabnew()
-  local words = vim.list_extend(vim.deepcopy(program), { '--session', info.path })
-  vim.fn.jobstart(words, { term = true, cwd = cwd })
-  vim.cmd.startinsert()
+  local asked = { prompt = 'A running pi has this session open already.' }
+  vim.ui.select({ 'Leave it', 'Start a second pi in it' }, asked, function(choice)
+    if choice == 'Start a second pi in it' then
+      start_pi(program, info)
+    end
+  end)
 end
 
 return M
