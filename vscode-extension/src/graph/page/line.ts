@@ -21,6 +21,7 @@ export interface LineInput {
 export class LineElement {
   readonly element = make('div', 'line');
   private signature = '';
+  private input: LineInput | undefined;
   private number = -1;
   private isActive = false;
 
@@ -30,6 +31,7 @@ export class LineElement {
   ) {
     this.element.id = id;
     this.element.setAttribute('role', 'treeitem');
+    this.element.setAttribute('aria-selected', 'false');
   }
 
   /** Draws it anew where anything of it has changed, and puts it in its place. */
@@ -39,21 +41,25 @@ export class LineElement {
     if (this.number !== number) {
       this.number = number;
       this.element.style.top = `${number * LINE}px`;
+      this.element.setAttribute('aria-posinset', String(number + 1));
     }
+    if (this.input && isSame(this.input, input)) {
+      return;
+    }
+    this.input = input;
     const signature = JSON.stringify([line, lanesOf(above), total, lanes, window, scale]);
     if (signature !== this.signature) {
       this.signature = signature;
       this.draw(input);
     }
-    this.element.setAttribute('aria-posinset', String(number + 1));
   }
 
   setActive(isActive: boolean): void {
     if (this.isActive !== isActive) {
       this.isActive = isActive;
       this.element.classList.toggle('active', isActive);
+      this.element.setAttribute('aria-selected', String(isActive));
     }
-    this.element.setAttribute('aria-selected', String(isActive));
   }
 
   private draw({ line, above, total, lanes, window, scale }: LineInput): void {
@@ -75,6 +81,13 @@ export class LineElement {
     shown.forEach((column) => column.setAttribute('aria-hidden', 'true'));
     element.replaceChildren(...shown);
   }
+}
+
+/** Whether it is the very same, as it is from one frame to the next. */
+function isSame(one: LineInput, other: LineInput): boolean {
+  return (Object.keys(one) as (keyof LineInput)[]).every(
+    (key) => key === 'number' || one[key] === other[key],
+  );
 }
 
 /** What of the line above counts for the picture of this one. */

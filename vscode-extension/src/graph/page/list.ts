@@ -13,6 +13,7 @@ export class List {
   private readonly elements = new Map<string, LineElement>();
   private number = 0;
   private scale: Scale = { pitch: 0, widest: 0, full: 0 };
+  private shared = '';
 
   constructor(
     private readonly lines: Lines,
@@ -80,11 +81,17 @@ export class List {
     return range;
   }
 
+  /** Sets what all lines share, where it has changed. */
   private measure(): void {
     const { lanes, window, largest, total } = this.lines;
-    this.tree.style.height = `${total * LINE}px`;
-    this.scale = scaleFor(lanes, window ?? largest, this.view.clientWidth);
-    this.tree.style.setProperty('--lanes', `${lanesWidth(lanes, this.scale)}px`);
+    const scale = scaleFor(lanes, window ?? largest, this.view.clientWidth);
+    const shared = JSON.stringify([scale, lanes, total]);
+    if (shared !== this.shared) {
+      this.shared = shared;
+      this.scale = scale;
+      this.tree.style.height = `${total * LINE}px`;
+      this.tree.style.setProperty('--lanes', `${lanesWidth(lanes, scale)}px`);
+    }
   }
 
   private numbers({ start, stop }: Range): number[] {
