@@ -58,6 +58,8 @@ class Choices:
     """What can be done at an entry."""
 
     id: EntryId
+    line: int
+    """Counted from 1."""
     is_leaf: bool
     is_user: bool
     can_edit: bool
@@ -102,6 +104,7 @@ def tell_choices(session: Session, row: int) -> Choices:
     others = dict.fromkeys(one for one in newest if one and one != label)
     return Choices(
         id=index.ids[row],
+        line=index.line[row],
         is_leaf=row == session.leaf,
         is_user=index.kind[row] == kinds.USER,
         can_edit=is_active and index.kind[row] in EDITABLE,

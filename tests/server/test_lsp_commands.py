@@ -14,6 +14,7 @@ from pisessiond.server.lsp.capabilities import COMMANDS
 from tests.server.fake_service import Gate
 from tests.server.lsp_support import MODERN, SAMPLE, LspEditor, lsp_editor
 from tests.server.support import Running
+from tests.support.service import answer as reply
 from tests.support.service import entry, spell, user
 
 pytestmark = pytest.mark.anyio
@@ -77,6 +78,24 @@ async def test_a_fork_without_a_file_and_an_editor_that_shows_none(tmp_path: Pat
         told = await editor.told("window/showMessage")
         assert told["message"].endswith("It has no file before its first answer.")
         assert await editor.client.call("daemon/status")
+
+
+async def test_half_a_surrogate_pair_never_leaves_for_an_editor(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    header = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-30T00:00:00.000Z"}
+    first = user("cut \ud83d", "\ud83d")
+    lines = ({**header, "cwd": "/srv"}, first, reply("off", "b", "\ud83d"))
+    path.write_bytes(b"".join(map(spell, lines)))
+    async with lsp_editor(tmp_path, path, MODERN) as editor:
+        lenses = await editor.ask("codeLens")
+        offered = [one["command"]["arguments"] for one in lenses if one["command"].get("arguments")]
+        offered += [one["command"]["arguments"] for one in await editor.actions(1)]
+        told = [{k: v for k, v in given.items() if k != "label"} for (given,) in offered]
+        assert told == [{"uri": editor.uri, "line": 1}] * 6
+        command = {"command": "pisessiond.lsp.navigate", "arguments": offered[0]}
+        done = await editor.client.call("workspace/executeCommand", command)
+        assert done["editorText"] == "cut \ufffd"
+        assert (await editor.told("window/showMessage"))["message"].endswith("before “cut \ufffd”.")
 
 
 async def test_labels_are_set_and_removed(editor: LspEditor) -> None:

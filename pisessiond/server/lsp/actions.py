@@ -16,7 +16,7 @@ from pisessiond.server.lsp.capabilities import (
     RESTORE,
     EditorView,
 )
-from pisessiond.server.lsp.commands import Target
+from pisessiond.server.lsp.commands import target_of
 from pisessiond.service.entry_facts import Choices
 
 FIRST_LABEL = "★"
@@ -67,7 +67,7 @@ def _labels(choices: Choices, selected: str) -> Iterator[str]:
 def _action(
     title: str, command: str, uri: str, choices: Choices, label: str | None = None
 ) -> lsp.CodeAction:
-    target = Target(uri, choices.id, label=label).to_wire()
+    target = target_of(uri, choices.id, choices.line, label)
     return lsp.CodeAction(
         title=title,
         kind=ACTION_KIND,

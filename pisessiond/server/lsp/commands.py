@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pisessiond.core import kinds
 from pisessiond.core.export_text import plain
 from pisessiond.core.index import NONE
+from pisessiond.core.javascript import well_formed
 from pisessiond.core.titles import title
 from pisessiond.protocol.errors import RpcError, invalid_params
 from pisessiond.server.lsp.capabilities import (
@@ -48,13 +49,24 @@ class Target:
     uri: str
     entry: EntryId | None = None
     line: int | None = None
-    """Counted from 0, as LSP does; for key maps, instead of an entry."""
+    """Counted from 0, as LSP does; instead of an entry, for key maps and ids that are no text."""
     label: str | None = None
 
     def to_wire(self) -> dict[str, Any]:
         """As JSON, for the commands we offer."""
-        told: dict[str, Any] = {"uri": self.uri, "entry": self.entry}
-        return told if self.label is None else {**told, "label": self.label}
+        given = {"entry": self.entry, "line": self.line, "label": self.label}
+        return {"uri": self.uri, **{k: v for k, v in given.items() if v is not None}}
+
+
+def target_of(uri: str, entry: EntryId, line: int, label: str | None = None) -> dict[str, Any]:
+    """The argument of a command about an entry, which stands on a line counted from 1.
+
+    An id with half a surrogate pair would make some editors, Neovim among them, refuse the whole
+    answer as no JSON; such an entry is named by its line.
+    """
+    if isinstance(entry, str) and well_formed(entry) != entry:
+        return Target(uri, line=line - 1, label=label).to_wire()
+    return Target(uri, entry, label=label).to_wire()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +175,7 @@ class _Act:
         facts: dict[str, Any] = {"rev": done.rev, "leaf": done.leaf}
         where = "at"
         if done.editor_text is not None:
-            facts["editorText"] = done.editor_text
+            facts["editorText"] = well_formed(done.editor_text)
             where = "before"
         return Done(f"The session stands {where} {await self._title(entry)}.", facts)
 
@@ -176,7 +188,7 @@ class _Act:
         if made.path is not None:
             facts["uri"] = file_uri(made.path)
         if made.editor_text is not None:
-            facts["editorText"] = made.editor_text
+            facts["editorText"] = well_formed(made.editor_text)
         where = "at" if made.editor_text is None else "before"
         words = f"Forked {where} {await self._title(entry)}."
         if made.unsaved:

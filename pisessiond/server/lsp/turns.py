@@ -8,7 +8,7 @@ from lsprotocol import types as lsp
 
 from pisessiond.core.export_text import format_tokens
 from pisessiond.server.lsp.capabilities import FORK, NAVIGATE
-from pisessiond.server.lsp.commands import Target
+from pisessiond.server.lsp.commands import target_of
 from pisessiond.service.turns import Turn, Turns
 
 MAX_TURNS: Final = 1_000
@@ -19,7 +19,7 @@ def code_lenses(turns: Turns, uri: str) -> list[lsp.CodeLens]:
     """Size, *navigate here* and *fork here* above each question; where one is above the leaf."""
     made: list[lsp.CodeLens] = []
     for turn in turns.questions:
-        target = [Target(uri, turn.id).to_wire()]
+        target = [target_of(uri, turn.id, turn.line)]
         made.append(_lens(turn, _size_words(turn)))
         made.append(_lens(turn, "navigate here", NAVIGATE, target))
         made.append(_lens(turn, "fork here", FORK, target))
