@@ -16,6 +16,7 @@ import pytest_lsp
 from lsprotocol import types as lsp
 from pytest_lsp import ClientServerConfig, LanguageClient
 
+from pisessiond.core import kinds
 from pisessiond.core.errors import SessionError
 from pisessiond.core.session import Session
 from tests.bench.generated import session_file
@@ -139,7 +140,7 @@ async def points_everywhere(
         place = lsp.Position(index.line[row] - 1, 0)
         told = await editor.text_document_hover_async(lsp.HoverParams(document, place))
         assert told is not None
-        if index.kind[row] == 255:
+        if index.kind[row] == kinds.REPLACED:
             continue
         above = await editor.text_document_definition_async(lsp.DefinitionParams(document, place))
         parent = index.parent[row]
