@@ -327,7 +327,8 @@ class HeldSession:
 
     async def look(self) -> None:
         """Take in what other programs wrote since the file was last looked at."""
-        if self.is_unsaved and not self.live.is_mirror:
+        has_unsaved = self.is_unsaved and self.session.index.count > 0
+        if has_unsaved and not self.live.is_mirror:
             return
         async with self.changing:
             await self.take_in_news()

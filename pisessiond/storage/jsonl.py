@@ -126,11 +126,26 @@ class JsonlLog(FollowedFile):
         return lines
 
     def look(self) -> list[StoredLine]:
+        if not self._flushed:
+            self._look_at_empty()
+            return []
         # After a failed sync the session stands where it stood until all of it is read anew.
-        if not self._flushed or self._refusal is not None:
+        if self._refusal is not None:
             return []
         self._may_write = self._files.may_write(self._path)
         return super().look()
+
+    def _look_at_empty(self) -> None:
+        """See whether another program filled an empty file for which only a header is held."""
+        if not self._making.replaces_empty or len(self._held) > 1:
+            return
+        try:
+            is_empty = self._identity_now().size == 0
+        except FileChanged:
+            return
+        if not is_empty:
+            self._let_go_of_held()
+            raise FileChanged("another program wrote to the empty file first")
 
     def remember(self) -> bool:
         return self._flushed and super().remember()

@@ -624,6 +624,19 @@ async def test_a_file_without_a_byte_becomes_a_session_at_the_first_answer(house
     assert not session.is_unsaved
 
 
+async def test_a_file_without_a_byte_that_another_program_fills_is_read(house: House) -> None:
+    path = house.file()
+    path.write_bytes(b"")
+    session = await house.open(path)
+    listener = Listener(session)
+    house.file(user("theirs", "u1"))
+    assert await house.open(path) is session
+    assert listener.resets == ["rewritten"]
+    assert session.session.index.ids == ["u1"]
+    await session.append([answer("b")], origin=ME)
+    assert [body["id"] for body in in_file(session)][:1] == ["u1"]
+
+
 # One writer
 
 

@@ -282,6 +282,28 @@ def test_an_empty_file_that_another_program_filled_is_theirs(
     assert path.read_bytes() == joined(HEADER, B, C)
 
 
+def test_an_empty_file_that_another_program_filled_is_seen_while_only_a_header_is_held(
+    path: Path, files: FaultyFiles
+) -> None:
+    log = opened(path, files, b"")
+    log.hold([HEADER])
+    assert log.look() == []
+    add(path, joined(HEADER, B))
+    with pytest.raises(FileChanged):
+        log.look()
+    assert [line for _, line in scanned(log)] == [HEADER, B]
+
+
+def test_what_is_held_for_an_empty_file_is_not_given_up_by_a_look(
+    path: Path, files: FaultyFiles
+) -> None:
+    log = opened(path, files, b"")
+    log.hold([HEADER, A])
+    add(path, joined(HEADER, B))
+    assert log.look() == []
+    assert [line for _, line in scanned(log)] == [HEADER, A]
+
+
 def test_an_empty_file_that_was_deleted_is_made(path: Path, files: FaultyFiles) -> None:
     log = opened(path, files, b"")
     log.hold([HEADER])
