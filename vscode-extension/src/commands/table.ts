@@ -84,6 +84,12 @@ const CHANGING: Record<string, Command> = {
   writeSummary: send,
 };
 
+/** What is selected now, as a menu would give it: who tries again later means the same rows. */
+function selected(desk: Desk): unknown[] {
+  const nodes = desk.tree.view.selection;
+  return nodes.length > 0 ? [nodes[0], nodes] : [];
+}
+
 /** Registers all of them; what goes wrong in one is said in one sentence. */
 export function registerCommands(desk: Desk): vscode.Disposable[] {
   const table = [
@@ -92,6 +98,7 @@ export function registerCommands(desk: Desk): vscode.Disposable[] {
   ];
   return table.map(({ name, command, changes }) => {
     const run = async (...given: unknown[]): Promise<void> => {
+      const again = given.length > 0 ? given : selected(desk);
       try {
         if (changes && !vscode.workspace.isTrusted) {
           throw new Failure(
@@ -105,7 +112,7 @@ export function registerCommands(desk: Desk): vscode.Disposable[] {
         desk.connection.start();
         await command(desk, ...given);
       } catch (error) {
-        await refuse(desk, error, () => run(...given));
+        await refuse(desk, error, () => run(...again));
       }
     };
     return vscode.commands.registerCommand(`pisessiond.${name}`, run);
