@@ -33,7 +33,8 @@ WITH_PERCENT: Final = 24
 """Cells from which on a column is there."""
 _FEW: Final = 4
 """So many lanes have room to be wide."""
-_BUNDLE_CELLS: Final = 4
+_BUNDLE_CELLS: Final = 5
+"""A block of its own, and how many branches are in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +237,7 @@ class _Picture:
         start = self.columns.start(BUNDLE)
         # Where the line's own lane is the bundle its block stands in front of the number.
         at = start + (line["lane"] == BUNDLE)
-        told = f"+{held}"[: len(cells) - at]
+        told = _short_count(held)
         cells[at : at + len(told)] = told
 
     def _lead(self, cells: list[str], own: int, filled: int, other: int, end: str) -> None:
@@ -262,3 +263,8 @@ class _Picture:
             else:
                 cells[at] = known.get(sign, sign)
         cells[target if other > own else begin] = end
+
+
+def _short_count(held: int) -> str:
+    """A number of branches in four cells; of thousands the whole ones."""
+    return f"+{held}" if held < 1_000 else f"+{min(held // 1_000, 99)}k"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pisessiond.cli.canvas import Canvas
-from pisessiond.cli.graph_view import GraphView
+from pisessiond.cli.graph_view import BUNDLE, GraphView
 from pisessiond.cli.plain_text import cell_width
 from tests.graphs.painted import HERE, TODAY, files, graphs
 
@@ -33,6 +33,20 @@ def test_lines_fit_on_every_screen(name: str, is_ascii: bool) -> None:
         for line in view.draw(graph["lines"], graph["lanes"]):
             assert cell_width(line) <= width
             assert not is_ascii or _signs(line) <= set("#%:|=-+@") | {" "}
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [(999, "+999"), (1_000, "+1k"), (4_400, "+4k"), (12_000, "+12k"), (250_000, "+99k")],
+)
+def test_thousands_of_branches_are_told_as_such(count: int, told: str) -> None:
+    graph = GRAPHS["many"]
+    held = {"lane": BUNDLE, "tokens": None, "percent": None, "next": None, "count": count}
+    for lane in (0, 1, BUNDLE):
+        line = {**graph["lines"][-1], "lane": lane, "passing": [held], "leaving": []}
+        for width in (30, 50, 80):
+            (drawn,) = GraphView(Canvas(width), TODAY).draw([line], graph["lanes"])
+            assert f"{told} " in drawn
 
 
 def _signs(line: str) -> set[str]:
