@@ -110,7 +110,7 @@ export class Editor {
   shown: Document | undefined;
   /** Takes a choice of what is asked; by default nothing is chosen. */
   choose: (items: any[], options: any) => any = () => undefined;
-  type: (options: any) => string | undefined = () => undefined;
+  type: (options: any) => string | undefined | Promise<string> = () => undefined;
   press: (sentence: string, steps: string[]) => string | undefined = () => undefined;
 
   private readonly closed = new EventEmitter();

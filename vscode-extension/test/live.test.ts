@@ -362,6 +362,29 @@ describe('a session shared with a real daemon', () => {
   });
 });
 
+describe('a daemon that is killed while one acts', () => {
+  const place = new Place();
+  let connection: Connection;
+
+  before(async () => {
+    connection = await place.connect();
+  }, LIMIT);
+  after(() => place.end(), LIMIT);
+
+  test('is started anew, opens the session, and does what was asked meanwhile', LIMIT, async () => {
+    const model = new SessionModel(connection, { path: place.write(talk().entries) });
+    await model.fetch();
+    const { pid } = await connection.request('daemon/status', {});
+    const lost = reached(connection, 'offline');
+    process.kill(pid, 'SIGKILL');
+    await lost;
+    await reached(connection, 'connecting');
+    await model.request('session/label', { target: model.leaf ?? '', label: 'meanwhile' });
+    await until(model, () => model.rowOf(model.leaf ?? '')?.label === 'meanwhile');
+    model.close();
+  });
+});
+
 describe('a connection that cannot be made', () => {
   test('without a program it says so once, and tries again only when asked', LIMIT, async () => {
     const place = new Place();

@@ -63,6 +63,10 @@ function sideOf(row: Row): Side {
 }
 
 async function show(desk: Desk, a: Side, b: Side): Promise<void> {
+  if (a.entry === b.entry) {
+    say('Both are the same entry; choose a row of another branch.');
+    return;
+  }
   const answer = await modelOf(desk).request('session/compare', { a: a.entry, b: b.entry });
   const [since, left, right] = await Promise.all([
     readTitle(desk, answer.ancestor),

@@ -52,8 +52,13 @@ export class Drafts implements vscode.Disposable {
     kind: 'prompt' | 'piPrompt' = 'prompt',
   ): Promise<void> {
     const known = this.prompt(kind);
+    if (known && text === '') {
+      // Asked for anew, what is written goes to the session that is shown now.
+      await this.show(known, { kind, send });
+      return;
+    }
     if (known && known.getText() !== text) {
-      if (!(await this.mayReplace(known, text))) {
+      if (!(await this.mayReplace(known))) {
         await vscode.window.showTextDocument(known);
         return;
       }
@@ -94,10 +99,7 @@ export class Drafts implements vscode.Disposable {
     );
   }
 
-  private async mayReplace(known: vscode.TextDocument, text: string): Promise<boolean> {
-    if (text === '') {
-      return false;
-    }
+  private async mayReplace(known: vscode.TextDocument): Promise<boolean> {
     if (known.getText().trim() === '') {
       return true;
     }

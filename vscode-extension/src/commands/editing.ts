@@ -9,6 +9,7 @@ import { reasonAgainstOmitting } from '../texts/paint';
 import { isRowNode } from '../views/rowItems';
 import {
   actUndoably,
+  checkStillAt,
   entryRowOf,
   modelOf,
   remember,
@@ -25,11 +26,13 @@ export const label: Command = async (desk, ...given) => {
   if (!row) {
     return;
   }
+  const model = modelOf(desk);
   const old = row.label ?? '';
   const text = await vscode.window.showInputBox({ prompt: 'Label (empty clears it)', value: old });
   if (text === undefined || text.trim() === old) {
     return;
   }
+  checkStillAt(desk, model);
   const named = (value: string): Act => ({
     method: 'session/label',
     params: { target: row.entry, label: value === '' ? null : value },
@@ -38,11 +41,13 @@ export const label: Command = async (desk, ...given) => {
 };
 
 export const rename: Command = async (desk) => {
-  const old = modelOf(desk).info?.name ?? '';
+  const model = modelOf(desk);
+  const old = model.info?.name ?? '';
   const text = await vscode.window.showInputBox({ prompt: 'Name (empty clears it)', value: old });
   if (text === undefined || text.trim() === old) {
     return;
   }
+  checkStillAt(desk, model);
   const named = (value: string): Act => ({
     method: 'session/rename',
     params: { name: value === '' ? null : value },

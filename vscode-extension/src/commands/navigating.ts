@@ -9,6 +9,7 @@ import { followingOf } from '../texts/pis';
 import { compareWithLeaf } from './comparing';
 import { openPrompt } from './prompting';
 import {
+  checkStillAt,
   entryRowOf,
   modelOf,
   patiently,
@@ -58,6 +59,7 @@ export async function navigateTo(desk: Desk, row: EntryRow): Promise<void> {
     },
   );
   if (choice) {
+    checkStillAt(desk, model);
     await goBy(desk, row, choice.way, from, following.isBusy);
   }
 }
@@ -85,7 +87,9 @@ async function goBy(
     case 'extract':
       return go({ summarize: true, summarizer: 'extract' });
     case 'focus': {
+      const model = modelOf(desk);
       const focus = await vscode.window.showInputBox({ prompt: 'What the summary is to look at' });
+      checkStillAt(desk, model);
       return focus ? go({ summarize: true, customInstructions: focus }) : undefined;
     }
     case 'fork':
@@ -97,7 +101,7 @@ async function goBy(
   }
 }
 
-/** Moves the leaf, if it is still where it was seen. */
+/** Moves the leaf, if it is still where it was seen; a pi that is waited for moves it until then. */
 async function goWith(
   desk: Desk,
   row: EntryRow,
@@ -105,7 +109,8 @@ async function goWith(
   how: Partial<NavigateParams>,
 ): Promise<void> {
   const model = modelOf(desk);
-  const params = { target: row.entry, baseLeaf: from, ...how };
+  const base = how.whenIdle ? {} : { baseLeaf: from };
+  const params = { target: row.entry, ...base, ...how };
   const answer: NavigateResult = how.summarize
     ? await withProgress(desk, 'Summarising the branch that is left', (signal) =>
         model.request('session/navigate', params, signal),

@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 import { Failure } from '../rpc/failure';
 import { openForPi } from './running';
-import { modelOf, say, type Command, type Desk } from './tools';
+import { checkStillAt, modelOf, say, type Command, type Desk } from './tools';
 
 /** Opens the prompt with a text that came back, for the pi that has the session open, if one has. */
 export async function openPrompt(desk: Desk, text: string): Promise<void> {
@@ -14,7 +14,11 @@ export async function openPrompt(desk: Desk, text: string): Promise<void> {
 
 /** Opens a message to append; with an empty text the draft that is there. */
 async function openForAppending(desk: Desk, text: string): Promise<void> {
-  await desk.drafts.openPrompt(text, (body) => append(desk, body));
+  const model = modelOf(desk);
+  await desk.drafts.openPrompt(text, (body) => {
+    checkStillAt(desk, model);
+    return append(desk, body);
+  });
   say('Append to Session sends it; the session goes on when pi answers.');
 }
 

@@ -59,6 +59,17 @@ export function modelOf(desk: Desk): SessionModel {
 }
 
 /**
+ * Has an answer count in the session that was asked about alone: while somebody thinks, a newer one
+ * may have begun, or another been opened, and a fork has the same entries.
+ * @throws {Failure} when another session is at hand by now
+ */
+export function checkStillAt(desk: Desk, model: SessionModel): void {
+  if (desk.current.model?.handle !== model.handle) {
+    throw new Failure('SessionNotFound', 'Another session is shown by now; nothing was changed.');
+  }
+}
+
+/**
  * The row of a menu or a click, else the one that is selected. A menu whose row has gone meanwhile
  * gives nothing, and means no other row.
  */

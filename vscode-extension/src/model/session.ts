@@ -73,6 +73,8 @@ export class SessionModel {
   private readonly running = new Running(() => this.happened.emit({ what: 'running' }));
   private readonly unlisten: (() => void)[];
   private ticket = 0;
+  /** While the daemon is asked to open the session. */
+  private opening: Promise<unknown> | undefined;
   private shownFilter: TreeFilter | undefined;
   private wasOffline = false;
   private isClosed = false;
@@ -213,9 +215,15 @@ export class SessionModel {
     const mine = ++this.ticket;
     const filter = this.wishedFilter;
     try {
-      const answer = await this.daemon.request('session/open', {
+      const opened = this.daemon.request('session/open', {
         ...this.wish,
         rows: { filter, count: PAGE },
+      });
+      this.opening = opened.catch(() => undefined);
+      const answer = await opened.finally(() => {
+        if (mine === this.ticket) {
+          this.opening = undefined;
+        }
       });
       if (!this.isOver(mine)) {
         await this.take(answer, filter, mine);
@@ -289,6 +297,10 @@ export class SessionModel {
     if (this.handle === undefined) {
       throw new Failure('SessionNotFound', 'No session is open here; choose one under Sessions.');
     }
+    // A daemon that has just been started knows of no session before it is opened there.
+    if (this.opening || (this.wasOffline && this.daemon.state === 'connecting')) {
+      await this.reopened();
+    }
     const whole = { ...params, session: this.handle } as Params<M>;
     try {
       return await this.daemon.request(method, whole, signal);
@@ -303,6 +315,20 @@ export class SessionModel {
       this.chosenPi = pi;
       return this.daemon.request(method, { ...whole, pi }, signal);
     }
+  }
+
+  private async reopened(): Promise<void> {
+    if (this.daemon.state === 'connecting') {
+      await new Promise<void>((resolve) => {
+        const unlisten = this.daemon.onState((state) => {
+          if (state !== 'connecting') {
+            unlisten();
+            resolve();
+          }
+        });
+      });
+    }
+    await this.opening;
   }
 
   // What the daemon tells.

@@ -41,11 +41,11 @@ const RESETS: Record<string, string> = {
   overflow: 'too much happened at a time',
   rewritten: 'file rewritten',
   evicted: 'it was not in memory any more',
-  gone: 'the file is gone',
 };
 
-export function resetSentence(reason: string): string {
-  return `Read anew: ${RESETS[reason] ?? 'it has changed'}.`;
+/** Why everything was read anew; undefined where there was nothing left to read. */
+export function resetSentence(reason: string): string | undefined {
+  return reason === 'gone' ? undefined : `Read anew: ${RESETS[reason] ?? 'it has changed'}.`;
 }
 
 const ORDER: Grade[] = ['ok', 'warn', 'high'];

@@ -62,14 +62,19 @@ function offlineSentence({ since, nextTry }: Link, now: number): string {
   return `Offline since ${lost}, ${wait > 0 ? `next try in ${wait} s` : 'trying again'}.`;
 }
 
+const GONE =
+  'Its file is gone: these rows are the last that were read, and nothing can be changed.';
+
 function* sessionSentences(model: SessionModel | undefined): Generator<string> {
   if (!model) {
     return;
   }
-  if (model.problem && model.problem.kind !== 'SessionNotFound') {
+  const info = model.info;
+  if (model.problem?.kind === 'SessionNotFound') {
+    yield* info ? [GONE] : [];
+  } else if (model.problem) {
     yield cleanLine(model.problem.message);
   }
-  const info = model.info;
   if (!info) {
     return;
   }

@@ -5,7 +5,7 @@ import type { Connection } from '../daemon/connection';
 import { Emitter } from '../model/events';
 import { FoldMemory } from '../model/folds';
 import { SessionModel, type Happening, type Wish } from '../model/session';
-import type { OpenResult, TreeFilter } from '../model/wire';
+import type { ListedSession, OpenResult, TreeFilter } from '../model/wire';
 import { UndoStack } from '../model/undo';
 import { Failure } from '../rpc/failure';
 
@@ -85,6 +85,15 @@ export class CurrentSession implements vscode.Disposable {
   /** Goes along to a newer session. */
   async follow(wish: Wish): Promise<void> {
     await this.show(wish, true);
+  }
+
+  /** Reads the session anew whose file was gone, where that is among those that have come. */
+  async cameBack(sessions: readonly ListedSession[]): Promise<void> {
+    const { model } = this;
+    const path = model?.info?.path;
+    if (model?.problem?.kind === 'SessionNotFound' && path != null) {
+      await (sessions.some((one) => one.path === path) ? model.fetch() : undefined);
+    }
   }
 
   async setFilter(filter: TreeFilter): Promise<void> {

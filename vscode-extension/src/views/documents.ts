@@ -2,6 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { EntryId } from '../model/wire';
+import { asFailure, Failure } from '../rpc/failure';
 import { markdown } from '../texts/entries';
 import { cleanLine, cut } from '../texts/plain';
 import type { CurrentSession } from './current';
@@ -10,17 +11,34 @@ export const SCHEME = 'pisession';
 
 export class Documents implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly texts = new Map<string, string>();
+  /** Those that could not be read; they are when their session is shown. */
+  private readonly unread = new Map<string, vscode.Uri>();
   private number = 0;
   private readonly closed: vscode.Disposable;
+  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
+  readonly onDidChange = this.changed.event;
 
   constructor(private readonly current: CurrentSession) {
     this.closed = vscode.workspace.onDidCloseTextDocument((document) => {
       this.texts.delete(document.uri.path);
+      this.unread.delete(document.uri.toString());
+    });
+    current.on(({ what }) => {
+      if (what === 'switched' || what === 'reset') {
+        this.readAgain();
+      }
     });
   }
 
   dispose(): void {
     this.closed.dispose();
+    this.changed.dispose();
+  }
+
+  private readAgain(): void {
+    const uris = [...this.unread.values()];
+    this.unread.clear();
+    uris.forEach((uri) => this.changed.fire(uri));
   }
 
   /** An address of a text, which is forgotten when its last editor is closed. */
@@ -42,10 +60,22 @@ export class Documents implements vscode.TextDocumentContentProvider, vscode.Dis
     if (uri.path.startsWith('/text/')) {
       return this.texts.get(uri.path) ?? 'This was made for one look; ask for it again.\n';
     }
-    const asked = new URLSearchParams(uri.query);
+    try {
+      return await this.readEntry(new URLSearchParams(uri.query));
+    } catch (error) {
+      this.unread.set(uri.toString(), uri);
+      return `${cleanLine(asFailure(error).message)}\n`;
+    }
+  }
+
+  /** @throws {Failure} why it cannot be read now */
+  private async readEntry(asked: URLSearchParams): Promise<string> {
     const model = this.current.model;
     if (!model?.handle || asked.get('session') !== model.handle) {
-      return 'This entry belongs to a session that is not shown; open it under Sessions.\n';
+      throw new Failure(
+        'SessionNotFound',
+        'This entry belongs to a session that is not shown; open it under Sessions.',
+      );
     }
     const entry = JSON.parse(asked.get('entry') ?? 'null') as EntryId;
     const answer = await model.request('session/entries', { ids: [entry] });
