@@ -4,12 +4,13 @@ import * as vscode from 'vscode';
 import type { CompactionPreview, CompactParams, CompactResult } from '../model/wire';
 import { MAIN } from '../model/rows';
 import type { SessionModel } from '../model/session';
-import { compactionLines, compactionPage, writer } from '../texts/compaction';
+import { asFailure } from '../rpc/failure';
+import { compactionLines, compactionPage, refusedPage, writer } from '../texts/compaction';
 import { formatTokens, wholePercent } from '../texts/figures';
 import { cleanLine, cleanText, cut, withoutIcons } from '../texts/plain';
 import { operationText } from '../texts/status';
 import { showPreview } from '../views/documents';
-import { modelOf, say, withProgress, type Command, type Desk } from './tools';
+import { checkStillAt, modelOf, say, withProgress, type Command, type Desk } from './tools';
 
 type Choice = 'write' | 'lent' | 'review' | 'instructions' | 'extract' | 'input';
 
@@ -20,7 +21,7 @@ export const compact: Command = async (desk) => {
     say(`${operationText(model.operation)}; Cancel Operation ends it.`);
     return;
   }
-  const { preview } = await model.request('session/compact', { dryRun: true });
+  const preview = await previewOf(desk, model);
   if (!preview) {
     return;
   }
@@ -28,11 +29,33 @@ export const compact: Command = async (desk) => {
   void desk.tree.showCut(preview.kept);
   try {
     await showPreview(desk.documents.add('Compaction, dry run', compactionPage(lines)));
-    await act(desk, await choose(desk, preview));
+    const choice = await choose(desk, preview);
+    if (choice !== undefined) {
+      checkStillAt(desk, model);
+      await act(desk, choice);
+    }
   } finally {
     void desk.tree.showCut([]);
   }
 };
+
+/** The dry run; where none would help, its page says why. */
+async function previewOf(
+  desk: Desk,
+  model: SessionModel,
+): Promise<CompactionPreview | null | undefined> {
+  try {
+    return (await model.request('session/compact', { dryRun: true })).preview;
+  } catch (error) {
+    const { kind, message } = asFailure(error);
+    if (kind !== 'NothingToCompact' && kind !== 'CannotShrink') {
+      throw error;
+    }
+    await showPreview(desk.documents.add('Compaction, dry run', refusedPage(message, model.size)));
+    say(cleanLine(message));
+    return undefined;
+  }
+}
 
 async function choose(desk: Desk, preview: CompactionPreview): Promise<Choice | undefined> {
   const by = writer(preview);
@@ -67,7 +90,7 @@ function nameOf(model: SessionModel): string {
   return cut(cleanLine(model.info?.name ?? 'the session'), 30);
 }
 
-async function act(desk: Desk, choice: Choice | undefined): Promise<void> {
+async function act(desk: Desk, choice: Choice): Promise<void> {
   switch (choice) {
     case 'write':
       return write(desk, {});
@@ -80,11 +103,11 @@ async function act(desk: Desk, choice: Choice | undefined): Promise<void> {
     case 'input':
       return viewInput(desk);
     case 'instructions': {
+      const model = modelOf(desk);
       const given = await vscode.window.showInputBox({ prompt: 'Instructions for the summary' });
+      checkStillAt(desk, model);
       return given ? write(desk, { customInstructions: given }) : undefined;
     }
-    case undefined:
-      return;
   }
 }
 
@@ -116,6 +139,7 @@ async function review(desk: Desk): Promise<void> {
   const { draft } = answer;
   let baseLeaf = model.leaf;
   const send = async (summary: string) => {
+    checkStillAt(desk, model);
     try {
       await write(desk, { summary, baseLeaf, ...(draft == null ? {} : { draft }) });
     } catch (error) {

@@ -67,6 +67,11 @@ function turnLines(stretch: Stretch): string[] {
   return more > 0 ? [...lines, `  … ${count(more, 'more turn')}`] : lines;
 }
 
+function nowLine(tokens: number, size: ContextSize | null): string {
+  const due = size?.dueAt == null ? '' : `automatic compaction at ${formatTokens(size.dueAt)}`;
+  return line(`now    ${figure(tokens, size, size?.measured != null)}`, due);
+}
+
 /** The lines of the dry run; nothing is changed by it. */
 export function compactionLines(
   preview: CompactionPreview,
@@ -75,12 +80,10 @@ export function compactionLines(
 ): string[] {
   const gone = stretchOf(rows, preview.summarised);
   const kept = stretchOf(rows, preview.kept);
-  const due = size?.dueAt == null ? '' : `automatic compaction at ${formatTokens(size.dueAt)}`;
-  const isMeasured = size?.measured != null;
   const atMost = `and the summary, at most ${formatTokens(preview.summaryAtMost)}`;
   const entries = (ids: readonly EntryId[]) => count(ids.length, 'entry', 'entries');
   return [
-    line(`now    ${figure(preview.tokensBefore, size, isMeasured)}`, due),
+    nowLine(preview.tokensBefore, size),
     `after  ${figure(preview.tokensAfter, size, false)} ${atMost}`,
     line(
       `summarised, ${entries(preview.summarised)}${gone.times}`,
@@ -100,18 +103,24 @@ export function compactionLines(
  * what needs no looking at.
  */
 export function compactionPage(lines: readonly string[]): string {
-  return [
-    '# Compaction, a dry run',
-    '',
-    'Nothing is changed yet: the list above asks how to go on, and Escape leaves it.',
-    'The summary takes the place of what stands above the cut when the model is asked;',
-    'the entries stay in the file and in the tree.',
-    '',
-    '```text',
-    ...lines,
-    '```',
-    '',
-  ].join('\n');
+  return page(
+    [
+      'Nothing is changed yet: the list above asks how to go on, and Escape leaves it.',
+      'The summary takes the place of what stands above the cut when the model is asked;',
+      'the entries stay in the file and in the tree.',
+    ],
+    lines,
+  );
+}
+
+/** The same where there is nothing to choose from: the reason, and how full it is. */
+export function refusedPage(reason: string, size: ContextSize | null): string {
+  return page(['Nothing is changed.', cleanLine(reason)], size ? [nowLine(size.tokens, size)] : []);
+}
+
+function page(said: readonly string[], lines: readonly string[]): string {
+  const figures = lines.length === 0 ? [] : ['', '```text', ...lines, '```'];
+  return ['# Compaction, a dry run', '', ...said, ...figures, ''].join('\n');
 }
 
 function cutLine(preview: CompactionPreview): string {
