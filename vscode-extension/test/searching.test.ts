@@ -33,14 +33,36 @@ describe('what a label says of a query', () => {
 describe('the walk of the hits', () => {
   const hits = ['1', '2', '3'].map((entry) => ({ entry }) as SearchHit);
 
+  const nothing = () => Promise.reject(new Error('nothing more was asked for'));
+
   test('goes round, either way, and says where it is', () => {
-    const walk = new HitWalk('x', hits, false);
+    const walk = new HitWalk('x', { hits, cursor: null }, nothing);
     assert.equal(walk.place, '1 of 3');
     walk.step(-1);
     assert.equal(`${walk.entry}: ${walk.place}`, '3: 3 of 3');
     walk.step(1);
     assert.equal(walk.entry, '1');
-    assert.equal(new HitWalk('x', hits, true).place, '1 of 3+');
+    assert.equal(new HitWalk('x', { hits, cursor: 'on' }, nothing).place, '1 of 3+');
+  });
+
+  test('goes on into the next page, and knows its hits', async () => {
+    const asked: string[] = [];
+    const walk = new HitWalk('x', { hits, cursor: 'on' }, (cursor) => {
+      asked.push(cursor);
+      return Promise.resolve({ hits: [{ entry: '4' } as SearchHit], cursor: null });
+    });
+    walk.step(-1);
+    await walk.readOn();
+    walk.step(1);
+    await walk.readOn();
+    assert.equal(`${walk.entry}: ${walk.place}`, '4: 4 of 4');
+    assert.ok(walk.entries.has('4'));
+    assert.deepEqual(asked, ['on']);
+  });
+
+  test('reads nothing more where the end is far', async () => {
+    const many = Array.from({ length: 20 }, (_, at) => ({ entry: String(at) }) as SearchHit);
+    await new HitWalk('x', { hits: many, cursor: 'on' }, nothing).readOn();
   });
 });
 

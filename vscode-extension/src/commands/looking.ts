@@ -133,14 +133,23 @@ export const search: Command = async (desk) => {
     return;
   }
   const params = { query, session: model.handle ?? null, limit: 100 };
-  const { hits, cursor, pending } = await desk.connection.request('session/search', params);
-  if (hits.length === 0) {
-    say(pending > 0 ? 'The session is still being read; search again.' : 'Nothing here says that.');
+  const first = await desk.connection.request('session/search', params);
+  if (first.hits.length === 0) {
+    say(
+      first.pending > 0
+        ? 'The session is still being read; search again.'
+        : 'Nothing here says that.',
+    );
     return;
   }
   await vscode.commands.executeCommand('pisessiond.tree.focus');
-  if (await desk.searching.begin(new HitWalk(query, hits, cursor !== null))) {
-    say(`${count(hits.length, 'hit')}: F3 and Shift+F3 walk them, Escape ends the search.`);
+  const walk = new HitWalk(query, first, (cursor) =>
+    desk.connection.request('session/search', { ...params, cursor }),
+  );
+  if (await desk.searching.begin(walk)) {
+    say(
+      `${walk.count} ${walk.count === '1' ? 'hit' : 'hits'}: F3 and Shift+F3 walk them, Escape ends the search.`,
+    );
   } else {
     say('What says so has no row under this filter; Filter Rows chooses another.');
   }

@@ -38,8 +38,15 @@ export class Searching {
   /** Shows the next hit, or the one before. */
   async step(by: 1 | -1): Promise<boolean> {
     const walk = this.walk;
-    walk?.step(by);
-    return walk !== undefined && this.show(walk, by);
+    if (!walk) {
+      return false;
+    }
+    await this.inTurn(() => (by === 1 ? walk.readOn() : Promise.resolve()));
+    if (this.walk !== walk) {
+      return false;
+    }
+    walk.step(by);
+    return this.show(walk, by);
   }
 
   /** Closes the folds that it opened; what is selected gives way to the fold it is in. */
