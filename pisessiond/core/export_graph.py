@@ -16,8 +16,9 @@ from pisessiond.core import kinds
 from pisessiond.core.export_lanes import Lanes
 from pisessiond.core.export_text import clock_of, format_tokens, plain
 from pisessiond.core.graph.gathering import FILTER_OF, Zoom, gather
-from pisessiond.core.graph.layout import Layout, lay_out
+from pisessiond.core.graph.layout import Layout
 from pisessiond.core.graph.lines import BranchEnd, GraphLine, graph_lines
+from pisessiond.core.graph.placing import lay_out
 from pisessiond.core.index import NONE
 from pisessiond.core.rows.building import Known, edited_at
 from pisessiond.core.rows.edits import Edited

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from pisessiond.core.graph.gathering import Zoom, gather
-from pisessiond.core.graph.layout import Layout, lay_out
+from pisessiond.core.graph.layout import Layout
 from pisessiond.core.graph.lines import GraphLine, graph_lines
+from pisessiond.core.graph.placing import lay_out
 from pisessiond.core.index import NONE
 from pisessiond.core.lines import EntryId
 from pisessiond.core.rows.building import Known

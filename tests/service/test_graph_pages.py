@@ -6,8 +6,9 @@ import anyio
 import pytest
 
 from pisessiond.core.errors import EntryNotFound
-from pisessiond.core.graph.layout import Layout, lay_out
+from pisessiond.core.graph.layout import Layout
 from pisessiond.core.graph.lines import GraphLine
+from pisessiond.core.graph.placing import lay_out
 from pisessiond.service import graph_pages
 from pisessiond.service.graph_pages import GraphPage, GraphWish
 from pisessiond.service.open_session import OpenSession

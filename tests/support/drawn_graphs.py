@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pisessiond.core.graph.gathering import FILTER_OF, Zoom, gather
-from pisessiond.core.graph.layout import BUNDLE, Layout, lay_out
+from pisessiond.core.graph.layout import BUNDLE, Layout
 from pisessiond.core.graph.lines import GraphLine, graph_lines
+from pisessiond.core.graph.placing import lay_out
 from pisessiond.core.rows.building import Known
 from pisessiond.core.rows.levels import Tree
 from tests.support.drawn_rows import Growing, drawn

@@ -28,7 +28,7 @@ bundle. Two branches so never share a lane at a line, but there.
 between that of the branch's last line, before the first that at the branch point. After a
 compaction it is narrow: a waist.
 
-**Costs.** `gathering` cuts every line of the tree once more and `layout` goes through the lines
+**Costs.** `gathering` cuts every line of the tree once more and `placing` goes through the lines
 once, both with numbers only and without recursion; bodies are read for the titles of the lines of a
 page (`lines`). What an append changes is not kept up line by line: a layout is made anew.
 """
