@@ -18,6 +18,9 @@ import {
 export const SETTING = 'lendModel';
 
 export class Lender {
+  /** What the user was asked last: a compaction may want two texts at once. */
+  private asked: { operation: string; model: ReturnType<typeof ask> } | undefined;
+
   private get wish(): Wish {
     return wishOf(vscode.workspace.getConfiguration('pisessiond').get(SETTING));
   }
@@ -54,11 +57,23 @@ export class Lender {
           : 'VS Code has no language model to lend.',
       );
     }
-    const model = wish.kind === 'ask' ? await ask(models, params, signal) : models[0];
+    const model = wish.kind === 'ask' ? await this.askOnce(models, params, signal) : models[0];
     if (!model) {
       throw signal.aborted ? cancelled() : refused('The user of VS Code chose no model for it.');
     }
     return model;
+  }
+
+  private askOnce(
+    models: readonly vscode.LanguageModelChat[],
+    params: SummarizeParams,
+    signal: AbortSignal,
+  ): ReturnType<typeof ask> {
+    const operation = params.operationId;
+    if (this.asked?.operation !== operation) {
+      this.asked = { operation, model: ask(models, params, signal) };
+    }
+    return this.asked.model;
   }
 }
 
