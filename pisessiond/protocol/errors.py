@@ -103,7 +103,7 @@ ERRORS: Final[dict[ErrorKind, ErrorRow]] = {
         1024, "A settings file holds a value that means nothing.", ("file", "key")
     ),
     "AmbiguousOwner": ErrorRow(
-        1025, "Several running pi have the session open; name one in `target`.", ("choices",)
+        1025, "Several running pi have the session open; name one in `pi`.", ("choices",)
     ),
     "Unsupported": ErrorRow(1026, "The running pi cannot do this from outside.", ("needs",)),
     "SessionChanged": ErrorRow(1027, "That pi has another session open by now.", ("session",)),
