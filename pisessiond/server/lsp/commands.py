@@ -135,24 +135,28 @@ class _Act:
 
     async def run(self, command: str) -> Done:
         entry = await self._entry()
+        if command == NAVIGATE:
+            return await self._navigate(entry)
+        if command == FORK:
+            return await self._fork(entry)
+        if command == LABEL:
+            return await self._label(entry)
+        return await self._edit(entry, None if command == OMIT else "restore")
+
+    async def _label(self, entry: EntryId) -> Done:
+        given = self.target.label or ""
+        # One of blanks alone would be there and not be seen.
+        label = given if plain(given) else None
         origin = self.connection.client.origin(None)
-        match command:
-            case _ if command == NAVIGATE:
-                return await self._navigate(entry)
-            case _ if command == FORK:
-                return await self._fork(entry)
-            case _ if command == LABEL:
-                given = self.target.label or ""
-                # One of blanks alone would be there and not be seen.
-                label = given if plain(given) else None
-                done = await self.session.label(entry, label, origin=origin)
-                words = f"Labelled “{plain(label)}”." if label else "The label is removed."
-                return Done(words, {"rev": done.rev, "leaf": done.leaf})
-            case _:
-                replacement: Literal["restore"] | None = None if command == OMIT else "restore"
-                done = await self.session.edit_context(entry, replacement, origin=origin)
-                words = "Out of the context" if command == OMIT else "Back in the context"
-                return Done(f"{words} from here on.", {"rev": done.rev, "leaf": done.leaf})
+        done = await self.session.label(entry, label, origin=origin)
+        words = f"Labelled “{plain(label)}”." if label else "The label is removed."
+        return Done(words, {"rev": done.rev, "leaf": done.leaf})
+
+    async def _edit(self, entry: EntryId, replacement: Literal["restore"] | None) -> Done:
+        origin = self.connection.client.origin(None)
+        done = await self.session.edit_context(entry, replacement, origin=origin)
+        words = "Out of the context" if replacement is None else "Back in the context"
+        return Done(f"{words} from here on.", {"rev": done.rev, "leaf": done.leaf})
 
     async def _entry(self) -> EntryId:
         line = self.target.line
