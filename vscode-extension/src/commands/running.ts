@@ -6,7 +6,7 @@ import type { LivePi } from '../model/wire';
 import { asFailure, Failure } from '../rpc/failure';
 import { choiceLine, doingOf, isAtWork, piName, whyNot, type PiChoice } from '../texts/pis';
 import { withoutIcons } from '../texts/plain';
-import { modelOf, patiently, say, type Command, type Desk } from './tools';
+import { checkStillAt, modelOf, patiently, say, type Command, type Desk } from './tools';
 
 /** `steer`: between the steps of a run, where there is one. */
 type Delivery = 'prompt' | 'steer';
@@ -20,7 +20,8 @@ const ASKED: Record<Delivery, string> = {
 };
 
 async function write(desk: Desk, how: Delivery): Promise<void> {
-  drivenOf(modelOf(desk));
+  const model = modelOf(desk);
+  drivenOf(model);
   const text = await vscode.window.showInputBox({ prompt: ASKED[how] });
   if (text === undefined) {
     return;
@@ -29,6 +30,7 @@ async function write(desk: Desk, how: Delivery): Promise<void> {
     await openForPi(desk, '', how);
     return;
   }
+  checkStillAt(desk, model);
   try {
     await deliver(desk, text, how);
   } catch (error) {
@@ -42,7 +44,12 @@ async function write(desk: Desk, how: Delivery): Promise<void> {
 
 /** Opens a document that pi is given when it is sent. */
 export async function openForPi(desk: Desk, text: string, how: Delivery = 'prompt'): Promise<void> {
-  await desk.drafts.openPrompt(text, (body) => deliver(desk, body, how), 'piPrompt');
+  const model = modelOf(desk);
+  const send = (body: string) => {
+    checkStillAt(desk, model);
+    return deliver(desk, body, how);
+  };
+  await desk.drafts.openPrompt(text, send, 'piPrompt');
   say('Send to pi gives it to pi, whose answer comes here.');
 }
 
