@@ -15,12 +15,13 @@ from typing import Any, Final, Protocol
 import pytest
 
 from tests.daemon import homes
-from tests.nvim.editor import project, write_settings
+from tests.nvim.editor import project, write_pi_settings, write_settings
 from tests.vscode import timings
 from tests.vscode.window import Window
 from tests.vscode.workbench import EXTENSION, PICTURES, ROOT, Workbench
 
 NAMES: Final = count(1)
+_GATE: Final = 'cat > /dev/null; while [ ! -e "$0" ]; do sleep 0.02; done; echo It was so. And so.'
 WORKBENCHES: Final = pytest.StashKey[list[Workbench]]()
 
 
@@ -51,30 +52,61 @@ def vsix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-@pytest.fixture(scope="module")
-def home() -> Iterator[homes.Home]:
-    """A machine of its own for the tests of a file; the model of its sessions has a window."""
+@pytest.fixture(scope="package")
+def shared_home() -> Iterator[homes.Home]:
+    """A machine for the tests of most files: the model of its sessions has a window, and a program
+    writes the summaries while there is a file `go` in the home."""
     with homes.home() as made:
-        write_settings(made)
+        program = ["sh", "-c", _GATE, str(made.folder / "go")]
+        write_settings(
+            made,
+            f"[summarizer]\nuse = 'mine'\n[summarizers.mine]\nkind = 'command'\n{program=}\n",
+        )
+        (made.folder / "go").touch()
+        write_pi_settings(made, compaction={"keepRecentTokens": 3000})
         yield made
 
 
-@pytest.fixture(scope="module")
-def workbench(home: homes.Home, vsix: Path) -> Iterator[Workbench]:
-    """One server and one browser for the tests of a file.
+@pytest.fixture(scope="package")
+def shared_workbench(shared_home: homes.Home, vsix: Path) -> Iterator[Workbench]:
+    """One server and one browser for them; nothing takes as long in these tests as starting both.
 
-    Not for all files: while a browser is driven, no other event loop runs in this thread.
+    While a browser is driven, no other event loop runs in this thread: no test here has one.
     """
-    made = Workbench(home, vsix)
+    made = Workbench(shared_home, vsix)
     try:
         yield made
     finally:
         made.close()
 
 
+@pytest.fixture(scope="module")
+def home(shared_home: homes.Home) -> homes.Home:
+    """The machine of a file's tests; a file may have its own instead."""
+    return shared_home
+
+
+@pytest.fixture(scope="module")
+def workbench(
+    request: pytest.FixtureRequest, home: homes.Home, shared_home: homes.Home, vsix: Path
+) -> Iterator[Workbench]:
+    """The workbench of the machine; windows that the tests of a file leave open are closed."""
+    if home is shared_home:
+        made: Workbench = request.getfixturevalue("shared_workbench")
+        yield made
+        for window in list(made.windows):
+            made.forget(window)
+        return
+    own = Workbench(home, vsix)
+    try:
+        yield own
+    finally:
+        own.close()
+
+
 @pytest.fixture
 def start(request: pytest.FixtureRequest, vsix: Path) -> Iterator[Opens]:
-    """Starts workbenches that differ from that of the file, in any home (`home=…`)."""
+    """Starts workbenches that differ from the shared one, in any home (`home=…`)."""
     made: list[Workbench] = []
 
     def make(**options: Any) -> Workbench:

@@ -10,10 +10,9 @@ from typing import Any, Final
 
 import pytest
 
-from tests.daemon import homes
 from tests.daemon.homes import Home
 from tests.nvim.conversations import Talk, login_fix, short_talk
-from tests.nvim.editor import project, write_pi_settings, write_settings
+from tests.nvim.editor import project, write_settings
 from tests.vscode.timings import timed
 from tests.vscode.window import Window
 from tests.vscode.workbench import Workbench
@@ -22,25 +21,13 @@ pytestmark = pytest.mark.slow
 
 NAMES: Final = count(1)
 SUMMARY: Final = "It was so. And so."
-
-
-@pytest.fixture(scope="module")
-def home() -> Iterator[Home]:
-    """A machine where a program writes the summaries."""
-    with homes.home() as made:
-        program = ["sh", "-c", f"cat > /dev/null; echo {SUMMARY}"]
-        write_settings(
-            made,
-            f"[summarizer]\nuse = 'mine'\n[summarizers.mine]\nkind = 'command'\n{program=}\n",
-        )
-        write_pi_settings(made, compaction={"keepRecentTokens": 3000})
-        yield made
+"""What the program says that writes summaries."""
 
 
 @pytest.fixture(scope="module")
 def desk(home: Home, workbench: Workbench) -> Window:
     """The one window of these tests, with the views open."""
-    folder = project(home, "desk")
+    folder = project(home, "clicks")
     short_talk(folder, "first").write(home.agent)
     return workbench.window(folder).opens()
 
@@ -79,7 +66,7 @@ def shown(window: Window, home: Home, talk: Talk) -> Session:
 @pytest.fixture
 def session(desk: Window, home: Home) -> Session:
     """The session of the pictures."""
-    return shown(desk, home, login_fix(home.folder / "desk"))
+    return shown(desk, home, login_fix(home.folder / "clicks"))
 
 
 @pytest.fixture(autouse=True)

@@ -30,7 +30,7 @@ ALTERNATIVES: Final = 200
 @pytest.fixture(scope="module")
 def desk(home: Home, workbench: Workbench) -> Window:
     """The one window of these tests."""
-    folder = project(home, "desk")
+    folder = project(home, "graph")
     short_talk(folder, "first").write(home.agent)
     return workbench.window(folder).opens()
 
@@ -81,7 +81,7 @@ def show(desk: Window, home: Home, talk: Talk) -> tuple[Session, Graph]:
 @pytest.fixture
 def shown(desk: Window, home: Home) -> tuple[Session, Graph]:
     """The session of the pictures and its graph."""
-    return show(desk, home, login_fix(home.folder / "desk"))
+    return show(desk, home, login_fix(home.folder / "graph"))
 
 
 def test_a_session_is_drawn_oldest_on_top_with_lanes_as_wide_as_the_context(
@@ -285,7 +285,7 @@ def test_lanes_and_texts_stand_out_in_every_theme(
     desk: Window, home: Home, shown: tuple[Session, Graph]
 ) -> None:
     _, graph = shown
-    settings = home.folder / "desk" / ".vscode" / "settings.json"
+    settings = home.folder / "graph" / ".vscode" / "settings.json"
     settings.parent.mkdir(exist_ok=True)
     try:
         for name, theme in THEMES.items():
@@ -326,7 +326,7 @@ def test_where_the_system_forces_its_colours_lanes_keep_their_dashes(
 
 
 def test_an_empty_session_says_so(desk: Window, home: Home) -> None:
-    talk = Talk(home.folder / "desk", today(), "empty")
+    talk = Talk(home.folder / "graph", today(), "empty")
     _, graph = show(desk, home, talk)
     (line,) = graph.lines()
     assert line.title == "you are here, nothing yet"
@@ -430,7 +430,7 @@ async (tree, [pixels, frames]) => {
 
 
 def test_ten_thousand_entries_scroll_smoothly(desk: Window, home: Home) -> None:
-    talk = long_talk(home.folder / "desk")
+    talk = long_talk(home.folder / "graph")
     assert len(talk.entries) == ENTRIES
     _, graph = show(desk, home, talk)
     graph.focus()

@@ -11,7 +11,6 @@ import pytest
 from tests.daemon import homes
 from tests.nvim.conversations import login_fix
 from tests.nvim.editor import project
-from tests.vscode.conftest import Opens
 from tests.vscode.window import Window
 from tests.vscode.workbench import Workbench
 
@@ -32,7 +31,7 @@ _COLOUR: Final = """
 @pytest.fixture(scope="module")
 def desk(home: homes.Home, workbench: Workbench) -> Iterator[Window]:
     """A window with the telling session in it, for tests that only look."""
-    cwd = project(home, "desk")
+    cwd = project(home, "opening")
     login_fix(cwd).write(home.agent)
     window = workbench.window(cwd).opens()
     # The sizes of the rows come a little behind them.
@@ -95,7 +94,7 @@ def test_commands_are_offered_where_they_apply(desk: Window) -> None:
 
 
 def test_settings_count_at_once(desk: Window, home: homes.Home) -> None:
-    path = home.folder / "desk" / ".vscode" / "settings.json"
+    path = home.folder / "opening" / ".vscode" / "settings.json"
     path.parent.mkdir()
     own = {"pisessiond.thresholds": [10, 20], "explorer.decorations.badges": False}
     path.write_text(json.dumps(own), "utf-8")
@@ -114,20 +113,3 @@ def test_folds_outlive_a_reload_of_the_window(desk: Window) -> None:
     desk.opens()
     desk.sees("^You: Try freezing")
     assert desk.sees("^Alternative: Try freezing").expanded is True
-
-
-def test_without_a_program_the_views_say_what_to_do_and_nothing_pops_up(start: Opens) -> None:
-    with homes.home() as bare:
-        cwd = project(bare)
-        bench = start(home=bare, program=None)
-        window = bench.window(cwd).open_view()
-        said = window.until(window.welcome, "what to do")
-        assert said.startswith("pisessiond is not installed.")
-        assert "Get Started" in said
-        assert "Look Again" in said
-        assert window.status() == ""
-        assert window.notifications() == []
-        window.pane().get_by_role("button", name="Get Started").click()
-        window.until(window.tabs, "the walkthrough")
-        assert bare.daemons() == []
-        bench.close()

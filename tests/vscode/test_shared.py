@@ -14,10 +14,9 @@ import pytest
 
 from pisessiond.client import blocking
 from pisessiond.client.blocking_session import BlockingSession
-from tests.daemon import homes
 from tests.daemon.homes import Home
 from tests.nvim.conversations import login_fix, short_talk
-from tests.nvim.editor import Editor, project, write_pi_settings, write_settings
+from tests.nvim.editor import Editor, project
 from tests.support.pi import Pi
 from tests.vscode.timings import timed
 from tests.vscode.window import Window
@@ -27,31 +26,8 @@ pytestmark = pytest.mark.slow
 
 T = TypeVar("T")
 
-GATE: Final = 'cat > /dev/null; while [ ! -e "$0" ]; do sleep 0.02; done; echo It was so.'
-
-
-@pytest.fixture(scope="module")
-def home() -> Iterator[Home]:
-    """A machine where a program writes the summaries once there is a file `go` in the home."""
-    with homes.home() as made:
-        program = ["sh", "-c", GATE, str(made.folder / "go")]
-        write_settings(
-            made,
-            f"[summarizer]\nuse = 'mine'\n[summarizers.mine]\nkind = 'command'\n{program=}\n",
-        )
-        (made.folder / "go").touch()
-        write_pi_settings(made, compaction={"keepRecentTokens": 3000})
-        yield made
-
-
-@pytest.fixture(scope="module")
-def workbench(home: Home, vsix: Path) -> Iterator[Workbench]:
-    """Its windows are high enough for all rows of the session."""
-    made = Workbench(home, vsix, size=(1280, 1300))
-    try:
-        yield made
-    finally:
-        made.close()
+HIGH: Final = (1280, 1300)
+"""Of a window that has room for all rows of the session."""
 
 
 @pytest.fixture(scope="module")
@@ -67,13 +43,13 @@ def path(home: Home, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def one(workbench: Workbench, folder: Path, path: Path) -> Window:
-    return workbench.window(folder).opens()
+    return workbench.window(folder, size=HIGH).opens()
 
 
 @pytest.fixture(scope="module")
 def two(workbench: Workbench, folder: Path, one: Window) -> Window:
     with timed("second window to its rows"):
-        return workbench.window(folder).opens()
+        return workbench.window(folder, size=HIGH).opens()
 
 
 @pytest.fixture(scope="module")

@@ -148,6 +148,7 @@ class Workbench:
         folder: Path | None,
         *,
         prepare: Callable[[Page], object] = lambda _page: None,
+        size: tuple[int, int] | None = None,
         **query: str,
     ) -> Window:
         """A new window, once its workbench is drawn; extensions may still be starting in it.
@@ -155,10 +156,13 @@ class Workbench:
         Args:
             folder: What is open in it; `None`: no folder.
             prepare: Done with the page before it loads anything.
+            size: Where it is to differ from that of the others, its width and height.
             query: More of its address.
         """
         assert self.browser is not None, "it is closed"
         page = self.browser.new_page()
+        if size is not None:
+            page.set_viewport_size({"width": size[0], "height": size[1]})
         prepare(page)
         asked = {"folder": str(folder)} if folder else {"ew": "true"}
         window = Window(page, f"{self.origin}/?{urlencode({**asked, **query})}")
