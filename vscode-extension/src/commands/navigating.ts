@@ -120,13 +120,17 @@ async function goWith(
           model.request('session/navigate', params, signal),
         )
       : await model.request('session/navigate', params);
-  remember(desk, {
-    acts: [{ method: 'session/navigate', params: { target: from, exact: true } }],
-    rev: answer.rev,
-    sentence: 'Back where you were.',
-  });
+  // Where a pi stood that was waited for is not where it was seen.
+  if (!how.whenIdle) {
+    remember(desk, {
+      acts: [{ method: 'session/navigate', params: { target: from, exact: true } }],
+      rev: answer.rev,
+      sentence: 'Back where you were.',
+    });
+  }
   await desk.tree.reveal('here');
-  say(`Moved to “${cut(cleanLine(row.title), 40)}”; Undo takes you back.`);
+  const back = how.whenIdle ? '.' : '; Undo takes you back.';
+  say(`Moved to “${cut(cleanLine(row.title), 40)}”${back}`);
   if (answer.editorText != null) {
     await openPrompt(desk, answer.editorText);
   }
