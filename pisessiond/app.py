@@ -99,8 +99,8 @@ def serve(options: ServeOptions) -> int:
 
     import anyio
 
-    from pisessiond.server.faults import log_fault
     from pisessiond.server.logs import set_up_log
+    from pisessiond.service.faults import log_fault
 
     try:
         set_up_log(options.log_file)

@@ -1,5 +1,6 @@
 """Fixtures that every test may ask for."""
 
+import logging
 import os
 import signal
 import tempfile
@@ -31,6 +32,28 @@ def state_of_its_own() -> Iterator[None]:
         os.environ["PISESSIOND_HOME"] = folder
         yield
         del os.environ["PISESSIOND_HOME"]
+
+
+class _Kept(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(record.getMessage())
+
+
+@pytest.fixture(autouse=True)
+def outlived() -> Iterator[list[str]]:
+    """What the service logged of faults that a task outlived; a test that wants some clears it.
+
+    Else a subscriber of a test that insists on something would insist in vain.
+    """
+    log, kept = logging.getLogger("pisessiond.service.faults"), _Kept()
+    log.addHandler(kept)
+    yield kept.said
+    log.removeHandler(kept)
+    assert kept.said == []
 
 
 @pytest.fixture(scope="session")

@@ -21,10 +21,10 @@ from pisessiond.protocol.methods import STOPPING
 from pisessiond.protocol.wire import MAX_CLIENTS
 from pisessiond.server.claim import Claim
 from pisessiond.server.connection import Connection
-from pisessiond.server.faults import log_fault
 from pisessiond.server.listener import Door, Listener, ListenError, bind_private
 from pisessiond.server.state import About, DaemonState
 from pisessiond.server.streams import open_socket, open_stdio
+from pisessiond.service.faults import log_fault
 
 if TYPE_CHECKING:
     from pisessiond.service.sessions import Sessions

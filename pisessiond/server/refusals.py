@@ -7,8 +7,8 @@ import logging
 from pisessiond.core.errors import SessionError
 from pisessiond.protocol.conversion import from_core
 from pisessiond.protocol.errors import RpcError
-from pisessiond.server.faults import log_fault
 from pisessiond.service import errors as service
+from pisessiond.service.faults import log_fault
 from pisessiond.summarizers.base import NoSummarizer, SummaryFailed
 
 log = logging.getLogger(__name__)

@@ -139,6 +139,7 @@ class Cataloguing:
         finally:
             if self._watch is not None:
                 self._watch.close()
+            self._watch = None
 
     def _folders(self) -> frozenset[str]:
         folders = {folder.path for folder in self._lister.folders()}

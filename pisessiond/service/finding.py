@@ -47,6 +47,16 @@ class Finder:
             raise AmbiguousSession(session_id, sorted(found))
         return found[0]
 
+    def has(self, session_id: str) -> bool:
+        """Whether a session has this id."""
+        try:
+            self.path_of(session_id)
+        except SessionNotFound:
+            return False
+        except AmbiguousSession:
+            return True
+        return True
+
     def latest(self, cwd: str, session_dir: str | None) -> str:
         """What `pi --continue` would take in `cwd`: the file changed last.
 

@@ -21,6 +21,7 @@ from pisessiond.core.session import BodyMismatch, Session
 from pisessiond.service.announcing import Announcer
 from pisessiond.service.context_sizes import make_size
 from pisessiond.service.errors import FileChanged, SessionNotFound
+from pisessiond.service.faults import survive
 from pisessiond.service.following import foreign_entry, ids_of, take_in_line
 from pisessiond.service.leaf_sizing import LeafSizing
 from pisessiond.service.live.pi import LivePi
@@ -187,8 +188,8 @@ class HeldSession:
         self.presence.went(subscriber)
         self.rows.unlisten(subscriber)
         self.last_used = self.surroundings.monotonic()
-        if not self.subscribers and self.has_unkept_place and self._tasks is not None:
-            self._tasks.start_soon(self.places.keep)
+        if not self.subscribers and self.has_unkept_place:
+            self.start_soon(self.places.keep)
 
     def snapshot(self, since: tuple[str, int] | None = None) -> Snapshot:
         session, size = self.session, self.leaf_size()
@@ -242,11 +243,14 @@ class HeldSession:
         self.sizing.told = size = self.leaf_size()
         self.news.tell(changes, self.leaf, size, steps, self.rows.changes(changes, size))
 
-    def in_background(self, work: Callable[[], Coroutine[Any, Any, None]]) -> bool:
-        """Run something beside the queue, until the session leaves memory; False when it has."""
+    def start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> bool:
+        """Do something beside the queue, until the session leaves memory; False when it has.
+
+        A fault in it is logged, and the session goes on.
+        """
         if self._tasks is None or self.ended.is_set():
             return False
-        self._tasks.start_soon(work)
+        self._tasks.start_soon(survive, "what ran beside a session", work)
         return True
 
     @property
@@ -411,8 +415,7 @@ class HeldSession:
         self.has_unkept_place = False
         self._sized.set()
         self._sized = anyio.Event()
-        if self._tasks is not None:
-            self._tasks.start_soon(self._size_all)
+        self.start_soon(self._size_all)
         self.on_file()
         self.news.reset(reason)
 
@@ -427,25 +430,28 @@ class HeldSession:
     async def _size_all(self) -> None:
         """Size every entry, slice by slice, leaving the loop free in between."""
         session = self.session
-        while self.session is session and not session.sizes.is_complete:
-            await self._let_questions_pass()
-            start = session.sizes.known
-            try:
-                sized = await in_worker(partial(session.measure_next, _SLICE))
-            except Exception as error:  # noqa: BLE001 - told to whoever asks for a size
-                if self.session is session:
-                    self._sizing_error = error
-                    self._sized.set()
-                return
-            if session.sizes.known == start:
-                session.sizes.extend(sized)
-            await anyio.lowlevel.checkpoint()
+        try:
+            await self._measure(session)
+        except Exception as error:  # noqa: BLE001 - told to whoever asks for a size
+            if self.session is session:
+                self._sizing_error = error
+                self._sized.set()
+            return
         if self.session is session:
             self._sized.set()
             if session.index.count:
                 await self.sizing.fill()
             if session.index.count and self.session is session:
                 self.tell([], steps=0)
+
+    async def _measure(self, session: Session) -> None:
+        while self.session is session and not session.sizes.is_complete:
+            await self._let_questions_pass()
+            start = session.sizes.known
+            sized = await in_worker(partial(session.measure_next, _SLICE))
+            if session.sizes.known == start:
+                session.sizes.extend(sized)
+            await anyio.lowlevel.checkpoint()
 
     async def _let_questions_pass(self) -> None:
         """Wait, for a while, until no question is at work: workers share one interpreter."""
@@ -463,7 +469,7 @@ class HeldSession:
             if self._sizing_error is not None:
                 error, self._sizing_error = self._sizing_error, None
                 self._sized = anyio.Event()
-                self._tasks.start_soon(self._size_all)
+                self.start_soon(self._size_all)
                 raise error
         return self.session
 

@@ -282,10 +282,12 @@ class LeafSizing:
 
     async def refresh(self) -> None:
         """Read the settings anew, and what is known of the model at the leaf."""
-        held, session = self._held, self._session
+        held = self._held
         settings = held.surroundings.settings
-        folder = folder_of(session.cwd, held.path)
+        folder = folder_of(self._session.cwd, held.path)
         self.settings = await in_worker(partial(settings.for_folder, folder), abandon=True)
+        # It may have been read anew meanwhile, and its leaf be a row that the old one has not.
+        session = self._session
         model = self._model(session.leaf) if session.sizes.is_complete else self._early_model()
         self._refreshed_for = model
         self.windows.look_again(model)

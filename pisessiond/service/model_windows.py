@@ -51,7 +51,7 @@ class ModelWindows:
         if done is None:
             done = anyio.Event()
             held = self._weak()
-            if held is not None and held.in_background(partial(self._look_up, model, done)):
+            if held is not None and held.start_soon(partial(self._look_up, model, done)):
                 self._under_way[model] = done
             else:
                 done.set()

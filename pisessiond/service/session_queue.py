@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import anyio
@@ -25,7 +26,6 @@ from msgspec import UNSET, UnsetType
 
 from pisessiond.core import kinds
 from pisessiond.core.changes import Draft, NewEntry
-from pisessiond.core.errors import SessionError
 from pisessiond.core.flush import FlushRule, calls_for_flush
 from pisessiond.core.index import NeedsRebuild
 from pisessiond.core.lines import EntryId
@@ -36,9 +36,9 @@ from pisessiond.service.errors import (
     LeafMoved,
     PiBusy,
     ReadOnly,
-    ServiceError,
     SessionNotFound,
 )
+from pisessiond.service.faults import go_on
 from pisessiond.service.following import about_others
 from pisessiond.service.held_session import HeldSession
 from pisessiond.service.leaf_sizing import keep_telling
@@ -134,11 +134,12 @@ class SessionQueue(HeldSession):
         try:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
-                tasks.start_soon(self.news.run)
-                tasks.start_soon(self.presence.run)
-                tasks.start_soon(self.places.run)
-                tasks.start_soon(keep_telling, self.sizing.bell, weakref.ref(self.sizing))
-                tasks.start_soon(self._size_all)
+                tasks.start_soon(go_on, "joining changes", self.news.run)
+                tasks.start_soon(go_on, "telling who is there", self.presence.run)
+                tasks.start_soon(go_on, "keeping the place", self.places.run)
+                telling = partial(keep_telling, self.sizing.bell, weakref.ref(self.sizing))
+                tasks.start_soon(go_on, "telling sizes", telling)
+                self.start_soon(self._size_all)
                 while True:
                     if not self._acts:
                         self._wake = anyio.Event()
@@ -345,7 +346,7 @@ class SessionQueue(HeldSession):
                 if base is not UNSET and not draft.is_leaf_since(base):
                     raise LeafMoved(draft.leaf, self.rev)
                 act.plan = act.decide(draft)
-            except (SessionError, ServiceError) as error:
+            except Exception as error:  # noqa: BLE001 - a fault in one act is not the others'
                 draft.undo(mark)
                 if accepted:
                     self._put_back(batch[at:])
@@ -430,11 +431,6 @@ class SessionQueue(HeldSession):
 
     def stored(self, act: Act) -> None:
         """An act was stored and told; for whoever goes on from there."""
-
-    def start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Do that beside the queue; it ends with it and must not raise."""
-        if self._tasks is not None:
-            self._tasks.start_soon(work)
 
     def _about_others(self, act: Act) -> list[Change]:
         session = self.session

@@ -17,12 +17,12 @@ from pisessiond.core.flush import FlushRule
 from pisessiond.core.headers import encode_header, file_name, is_session_id, make_header
 from pisessiond.service.cataloguing import ListSubscriber
 from pisessiond.service.errors import (
-    AmbiguousSession,
     FileChanged,
     InvalidRequest,
     SessionExists,
     SessionNotFound,
 )
+from pisessiond.service.faults import go_on, survive
 from pisessiond.service.finding import Finder
 from pisessiond.service.forking import NewSession
 from pisessiond.service.importing import Source, read_copy, write_copy
@@ -272,7 +272,7 @@ class Sessions:
 
         def copy() -> tuple[str, str]:
             made = read_copy(self._stores.jsonl, source)
-            if self._is_taken(made.session_id):
+            if made.session_id in self._by_handle or self._finder.has(made.session_id):
                 raise SessionExists(made.session_id)
             folder = self._places.folder_for(made.cwd or home_cwd, session_dir).path
             return made.session_id, write_copy(self._stores.jsonl, made, folder, now)
@@ -280,17 +280,6 @@ class Sessions:
         with anyio.CancelScope(shield=True):
             new_id, new_path = await in_worker(copy)
         return Imported(new_id, new_path)
-
-    def _is_taken(self, session_id: str) -> bool:
-        if session_id in self._by_handle:
-            return True
-        try:
-            self._finder.path_of(session_id)
-        except SessionNotFound:
-            return False
-        except AmbiguousSession:
-            return True
-        return True
 
     async def delete(
         self, *, session: str | None, path: str | None, discard: bool, origin: Origin
@@ -366,10 +355,18 @@ class Sessions:
         if path is not None:
             opened.rows.forks.listed = partial(self._list.forks_of, path)
             self._by_path[path] = opened
-        self._tasks.start_soon(opened.run)
+        self._tasks.start_soon(self._run, opened)
         self._sessions_changed()
         self.make_room(keep=opened)
         return opened
+
+    async def _run(self, opened: OpenSession) -> None:
+        """Run a session's queue; should a fault end it, clients are told to open it anew."""
+        await survive("a session", opened.run)
+        if self._by_handle.get(opened.handle) is opened and not opened.is_gone:
+            opened.is_gone = True
+            opened.news.reset("rewritten")
+            self.forget(opened)
 
     def held_at(self, path: str) -> OpenSession | None:
         """The session that is held of the file at a real path."""
@@ -486,9 +483,9 @@ async def open_sessions(
         async with anyio.create_task_group() as tasks:
             sessions = Sessions(stores, places, surroundings, new_session_id, flush, tasks)
             await sessions.bring_back()
-            tasks.start_soon(sessions.keep_room)
-            tasks.start_soon(sessions.watch)
-            tasks.start_soon(sessions.catalogue)
+            tasks.start_soon(go_on, "making room", sessions.keep_room)
+            tasks.start_soon(go_on, "watching files", sessions.watch)
+            tasks.start_soon(go_on, "cataloguing", sessions.catalogue)
             yield sessions
             tasks.cancel_scope.cancel()
     finally:

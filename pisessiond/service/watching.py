@@ -87,6 +87,7 @@ class Watching:
         finally:
             if self._watch is not None:
                 self._watch.close()
+            self._watch, self._wanted = None, frozenset()
 
     def _files(self) -> dict[OpenSession, str]:
         """The sessions that have a file, and its path."""

@@ -22,7 +22,6 @@ from anyio.abc import TaskGroup
 from pisessiond.protocol.errors import RpcError
 from pisessiond.protocol.lifecycle_models import InitializeParams
 from pisessiond.server.envelope import RawJson, encode, notification, response
-from pisessiond.server.faults import log_fault
 from pisessiond.server.lsp.capabilities import (
     DID_CLOSE,
     DID_OPEN,
@@ -33,6 +32,7 @@ from pisessiond.server.lsp.capabilities import (
 )
 from pisessiond.server.lsp.commands import MESSAGE_TYPES, execute, is_fault
 from pisessiond.server.lsp.documents import Document, Documents
+from pisessiond.service.faults import log_fault
 
 if TYPE_CHECKING:
     from pisessiond.server.connection import Connection
