@@ -181,6 +181,18 @@ test('the context view adds up, and says where the estimate is far off', () => {
   assert.equal(lines.find((line) => line.id === 'largest')?.inside?.[0]?.entry, 'x');
 });
 
+test('the context view says how many rows stand for how many entries, where that is known', () => {
+  const told = (extent?: Parameters<typeof contextLines>[2]) =>
+    contextLines(size({}), undefined, extent)
+      .filter((line) => line.id === 'extent')
+      .map((line) => `${line.label}, ${line.description}`);
+  assert.deepEqual(told({ rows: 19, entries: 341, filter: 'default' }), [
+    '19 rows of 341 entries, filter default',
+  ]);
+  assert.deepEqual(told({ rows: 1, entries: 1, filter: 'all' }), ['1 row of 1 entry, filter all']);
+  assert.deepEqual(told(), []);
+});
+
 test('forks stand under what they were forked from, and are named by what was said there', () => {
   const fork = { entry: 'e', preview: 'Use an injected clock', firstMessage: 'Try time-machine' };
   const families = familiesOf([

@@ -9,7 +9,7 @@ import { count, formatTokens, shortTime, todayOf } from '../texts/figures';
 import type { SizeColumn } from '../texts/paint';
 import { cleanLine, cut, withoutIcons } from '../texts/plain';
 import { showPreview } from '../views/documents';
-import { entryRowOf, modelOf, rowOf, rowsOf, say, type Command } from './tools';
+import { entryRowOf, modelOf, patiently, rowOf, rowsOf, say, type Command } from './tools';
 
 /** Shows what the row's entry says, without taking the focus from the rows. */
 export const showEntry: Command = async (desk, ...given) => {
@@ -197,7 +197,10 @@ export const exportBranch: Command = async (desk) => {
       title: 'Export to a new file',
     }));
   if (target) {
-    const answer = await model.request('session/export', { ...chosen.how, path: target.fsPath });
+    const params = { ...chosen.how, path: target.fsPath };
+    const answer = await patiently('Exporting', (signal) =>
+      model.request('session/export', params, signal),
+    );
     say(`Exported ${formatTokens(answer.bytes)} bytes.`);
   }
 };

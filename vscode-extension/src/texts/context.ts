@@ -1,7 +1,7 @@
 /** What fills the context at the leaf, as lines of the view Context. */
 
-import type { ContextSize, EntryId, StatsResult } from '../model/wire';
-import { bar, formatCost, formatDetail, formatTokens, readClock, tilde } from './figures';
+import type { ContextSize, EntryId, StatsResult, TreeFilter } from '../model/wire';
+import { bar, count, formatCost, formatDetail, formatTokens, readClock, tilde } from './figures';
 import { cleanLine } from './plain';
 
 export interface ContextLine {
@@ -23,8 +23,19 @@ function share(tokens: number, whole: number): string {
   return whole > 0 ? `${Math.floor((tokens * 100) / whole + 0.5)}%` : '';
 }
 
-/** The lines, from the figure down to the totals; totals are left out where they are not known. */
-export function contextLines(size: ContextSize, totals?: StatsResult): ContextLine[] {
+/** How much of the session the rows of the tree stand for. */
+export interface Extent {
+  rows: number;
+  entries: number;
+  filter: TreeFilter;
+}
+
+/** The lines, from the figure down to the totals; what is not known is left out. */
+export function contextLines(
+  size: ContextSize,
+  totals?: StatsResult,
+  extent?: Extent,
+): ContextLine[] {
   const lines = [figureLine(size), modelLine(size)];
   if (size.dueAt !== null) {
     lines.push(line('due', 'history', 'compaction due', `from ${formatTokens(size.dueAt)}`));
@@ -48,6 +59,9 @@ export function contextLines(size: ContextSize, totals?: StatsResult): ContextLi
         entry: one.entry,
       })),
     });
+  }
+  if (extent) {
+    lines.push(extentLine(extent));
   }
   if (totals) {
     lines.push(totalsLine(totals));
@@ -105,6 +119,11 @@ function estimateWords(size: ContextSize): string | undefined {
   }
   const factor = (size.tokens / size.estimated).toFixed(1);
   return `estimate runs ${rest > 0 ? 'low' : 'high'} here (x${factor})`;
+}
+
+function extentLine({ rows, entries, filter }: Extent): ContextLine {
+  const label = `${count(rows, 'row')} of ${count(entries, 'entry', 'entries')}`;
+  return line('extent', 'list-tree', label, `filter ${filter}`);
 }
 
 function totalsLine(totals: StatsResult): ContextLine {

@@ -1,8 +1,10 @@
 /** The view Context: what fills it at the leaf, and the totals of the file. */
 
 import * as vscode from 'vscode';
+import { MAIN } from '../model/rows';
+import type { SessionModel } from '../model/session';
 import type { StatsResult } from '../model/wire';
-import { contextLines, type ContextLine } from '../texts/context';
+import { contextLines, type ContextLine, type Extent } from '../texts/context';
 import type { CurrentSession } from './current';
 
 /** Milliseconds in which changes are joined. */
@@ -44,7 +46,7 @@ export class ContextView implements vscode.TreeDataProvider<ContextLine>, vscode
       model.request('session/contextSize', {}).catch(() => model.size),
       model.request('session/stats', {}).catch((): StatsResult | undefined => undefined),
     ]);
-    return size && 'tokens' in size ? contextLines(size, totals) : [];
+    return size && 'tokens' in size ? contextLines(size, totals, extentOf(model)) : [];
   }
 
   getTreeItem(line: ContextLine): vscode.TreeItem {
@@ -78,4 +80,16 @@ export class ContextView implements vscode.TreeDataProvider<ContextLine>, vscode
       this.changed.fire(undefined);
     }, JOIN);
   }
+}
+
+/** Counted on the main line, what has not been read of it too. */
+function extentOf(model: SessionModel): Extent | undefined {
+  const level = model.level(MAIN);
+  return level && model.info
+    ? {
+        rows: level.earlier + level.rows.length + level.later,
+        entries: model.info.entryCount,
+        filter: model.filter,
+      }
+    : undefined;
 }
