@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from pisessiond.protocol import live_models, pi_models
+from pisessiond.server.processes import began_at
 from pisessiond.service.live.pi import LivePi, PiProcess, PiSession, PiState, Silent
 from pisessiond.service.live.words import Attach, PiChange
 from pisessiond.service.subscribers import Absent
@@ -45,19 +46,23 @@ def process(given: pi_models.PiProcess, peer: int | None) -> PiProcess:
         peer: the process at the other end of the socket, as the system says; None: it does not.
     """
     drives, why = given.drive, given.why
-    if drives and peer != given.pid:
+    is_confirmed = peer == given.pid
+    if drives and not is_confirmed:
         drives, why = False, "the system does not confirm that this is its process."
+    began = began_at(given.pid)
     if not drives and why is None:
         why = "it lets itself be watched only."
     return PiProcess(
         pid=given.pid,
-        started=float(given.started),
+        # The clock may be set meanwhile; the system's own count of seconds goes on.
+        started=float(given.started) if began is None else began,
         mode=given.mode,
         has_ui=given.has_ui,
         nested=given.nested,
         version=given.version,
         drives=drives,
         why=why,
+        is_confirmed=is_confirmed,
     )
 
 

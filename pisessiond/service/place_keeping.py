@@ -18,6 +18,7 @@ from pisessiond.core.anchors import place_entry
 from pisessiond.core.entries import complete_entry, encode_entry
 from pisessiond.core.lines import head_of
 from pisessiond.service.errors import NotSynced, ServiceError
+from pisessiond.service.live.session_live import NowOwned
 from pisessiond.service.nodes import make_node
 from pisessiond.service.storing import in_worker
 from pisessiond.service.types import REPAIR, Change
@@ -68,7 +69,7 @@ class PlaceKeeper:
                     await self._write(session)
                 except NotSynced as error:
                     await session.writing.failed(error, REPAIR)
-                except ServiceError:
+                except (ServiceError, NowOwned):
                     return
 
     async def _write(self, held: HeldSession) -> None:
@@ -90,6 +91,8 @@ class PlaceKeeper:
             entry_id = surroundings.new_id()
         entry = complete_entry(given, entry_id, given["parentId"], surroundings.now_iso())
         line = encode_entry(entry)
+        # A pi may have come while the file was read and claimed.
+        held.live.insist_ours()
         outcome = await in_worker(lambda: log.append([line], keep_time=True))
         if not outcome.written:
             await held.take_in_lines(outcome.lines)

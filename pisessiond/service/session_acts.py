@@ -150,7 +150,7 @@ class SessionActs(SessionQueue):
         Raises:
             InvalidRequest: it is on no disk, and it was not said that it may be lost.
             NotThrownAway: there is no trash for it; nothing has changed.
-            ReadOnly: another process of ours writes to it.
+            ReadOnly: another process of ours writes to it, or a running pi has it open.
             Busy: a long operation runs.
         """
         self.live.refuse_if_open()
@@ -162,6 +162,8 @@ class SessionActs(SessionQueue):
                 has_file = self.path is not None and not self.is_unsaved
                 if has_file:
                     await self.claim_file()
+                    # One may have come while it waited for its turn.
+                    self.live.refuse_if_open()
                     await in_worker(
                         partial(self.surroundings.other_files.throw_away, self.path or "")
                     )

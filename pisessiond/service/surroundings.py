@@ -50,6 +50,6 @@ class Surroundings:
     memory_budget: int = 256 << 20
     """Bytes that sessions may take together before idle ones leave, least used first."""
     is_running: Callable[[int, float], bool] = lambda _pid, _started: False
-    """Whether a process that began at that time (in seconds since 1970) still lives; may block."""
+    """Whether a process that began at that time (`PiProcess.started`) still lives; may block."""
     watches: Watches | None = None
     """What tells of changes that other programs make; None: files are looked at when asked for."""

@@ -83,7 +83,7 @@ class Terminals:
 
     def __init__(self, house: House, tasks: anyio.abc.TaskGroup) -> None:
         self.house = house
-        self._tasks = tasks
+        self.tasks = tasks
 
     async def start(self, pi: ScriptedPi, mode: Mode = "tui", *, drives: bool = True) -> Attachment:
         """A pi that has its session open, attached."""
@@ -95,7 +95,7 @@ class Terminals:
         """A pi that has said nothing yet."""
         why = None if drives else "it lets itself be watched only."
         process = PiProcess(pi.pid, 1_000.0, mode, mode == "tui", False, "1.6.0", drives, why)
-        return Attachment(self.house, pi, self._tasks, process)
+        return Attachment(self.house, pi, self.tasks, process)
 
     def survivors(self, *pids: int) -> None:
         """Say which processes live on when their connection ends."""

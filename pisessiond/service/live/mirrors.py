@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Final, Protocol
 
 import anyio
@@ -14,7 +15,9 @@ from pisessiond.core.entries import encode_entry
 from pisessiond.core.errors import SessionFileError
 from pisessiond.core.headers import encode_header, make_header
 from pisessiond.service.errors import ServiceError
+from pisessiond.service.faults import survive
 from pisessiond.service.live.pi import PiSession
+from pisessiond.service.live.words import sound
 from pisessiond.service.loading import Loaded, load, load_again
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.stores import Stores
@@ -26,6 +29,10 @@ log = logging.getLogger(__name__)
 
 OFFER_SECONDS: Final = 600.0
 """How long a session that lived in a pi which is gone can still be exported."""
+
+
+OFFERED_AT_MOST: Final = 16
+"""Copies that can be exported at once; a pi may begin sessions without end."""
 
 
 class Home(Protocol):
@@ -68,6 +75,8 @@ class Mirrors:
         self._held: dict[str, OpenSession] = {}
         self._files: dict[str, str] = {}
         """Session ids by the planned path of their file."""
+        self._offered: list[OpenSession] = []
+        """Copies whose pi are gone, those that went last behind."""
 
     def find(self, session_id: str) -> OpenSession | None:
         """The copy of that session, if there is one."""
@@ -85,6 +94,7 @@ class Mirrors:
         self, session: PiSession, entries: Sequence[dict[str, Any]], *, anew: bool = False
     ) -> OpenSession:
         """A copy that holds these entries; the one there is goes on where it is the beginning."""
+        entries = sound(entries)
         held = self.find(session.id)
         if held is None:
             return await self._begin(session, entries)
@@ -160,11 +170,18 @@ class Mirrors:
 
     def keep_for_a_while(self, held: OpenSession) -> None:
         """The pi in which it lived is gone: what was said can still be exported for a while."""
-        self._tasks.start_soon(self._keep, held)
+        self._offered = [one for one in self._offered if one is not held] + [held]
+        for old in self._offered[:-OFFERED_AT_MOST]:
+            self._end_offer(old)
+        self._tasks.start_soon(survive, "keeping a copy for a while", partial(self._keep, held))
 
     async def _keep(self, held: OpenSession) -> None:
         if held.session.index.count:
             await anyio.sleep(OFFER_SECONDS)
+        self._end_offer(held)
+
+    def _end_offer(self, held: OpenSession) -> None:
+        self._offered = [one for one in self._offered if one is not held]
         if held.live.is_mirror and not held.live.pis and not held.is_gone:
             held.is_gone = True
             held.news.reset("gone")

@@ -64,7 +64,7 @@ class PiProcess:
 
     pid: int
     started: float
-    """In seconds since 1970."""
+    """When it began, in seconds since the system did; since 1970 where the system does not say."""
     mode: Mode
     has_ui: bool
     nested: bool
@@ -74,6 +74,8 @@ class PiProcess:
     """Whether it can be moved and prompted."""
     why: str | None = None
     """Why it cannot, in a sentence."""
+    is_confirmed: bool = True
+    """Whether the system says that this process is at the other end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +190,17 @@ class RunningPi:
     def is_same_process(self, other: PiProcess) -> bool:
         """Whether that is a later connection of this process."""
         return self.pid == other.pid and abs(self.process.started - other.started) < 2.0
+
+    def replaces(self, other: RunningPi) -> bool:
+        """Whether that is an earlier connection of this process, which means nothing from now on.
+
+        Anybody can say that it is this process: where the system does not confirm it, the earlier
+        one counts as long as its connection is up.
+        """
+        if other is self:
+            return True
+        may = self.process.is_confirmed or other.bridge.is_gone
+        return may and other.is_same_process(self.process)
 
     def view(self, *, is_owner: bool) -> LivePi:
         """It, as clients are told."""

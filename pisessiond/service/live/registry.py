@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 import anyio
 import anyio.abc
@@ -16,11 +17,12 @@ from pisessiond.core.index import NONE
 from pisessiond.core.lines import EntryId
 from pisessiond.core.session import Session
 from pisessiond.service.errors import ServiceError
+from pisessiond.service.faults import log_fault, survive
 from pisessiond.service.live.mirrors import Home, Mirrors
 from pisessiond.service.live.pi import Bridge, PiProcess, PiState, RunningPi
 from pisessiond.service.live.session_live import Written
 from pisessiond.service.live.telling import follow_leaf
-from pisessiond.service.live.words import Attach, Attached, PiChange
+from pisessiond.service.live.words import Attach, Attached, PiChange, is_path, sound
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.stores import Stores
 from pisessiond.service.storing import in_worker
@@ -56,8 +58,10 @@ class LivePis:
         """A pi has a session open, and from this moment on writes it alone.
 
         Raises:
+            InvalidRequest: what it says cannot be.
             ServiceError, SessionFileError: its file is no session, or cannot be read.
         """
+        given.insist_sound()
         async with pi.order:
             pi.attaches += 1
             try:
@@ -66,7 +70,7 @@ class LivePis:
                 # Whatever it has open now, what it had before it has left.
                 await self._let_go(pi)
                 raise
-            before = [one for one in held.live.pis if one.is_same_process(pi.process)]
+            before = [one for one in held.live.pis if pi.replaces(one)]
             held.live.unsettle()
             try:
                 if pi.held is not None and pi.held is not held:
@@ -89,7 +93,7 @@ class LivePis:
             log.info("pi %d has a session open (%s)", pi.pid, given.reason)
             if pi.unseen and given.reason == "startup" and not pi.was_let_read:
                 pi.was_let_read = True
-                self._tasks.start_soon(self._let_read, pi)
+                self._start_soon(partial(self._let_read, pi))
             return Attached(held.handle, held.live.owner is pi, pi.unseen, position)
 
     async def _held_for(self, given: Attach) -> OpenSession:
@@ -144,6 +148,9 @@ class LivePis:
         """Read what is in the file, compare it with what pi has, and stand where pi stands."""
         position = None
         if not held.live.is_mirror:
+            # Daemons of other agent folders do not hear of this pi; nor are they to write.
+            with suppress(ServiceError, OSError):
+                await held.claim_file()
             held.live.presumed = Written(pi.origin if is_known else EXTERNAL)
             try:
                 await held.take_in_news()
@@ -180,12 +187,14 @@ class LivePis:
                 return
             if reason == "reload" or await self._is_file_of(held, target):
                 held.live.unsettle()
-                self._tasks.start_soon(self._part, pi, held)
+                self._start_soon(partial(self._part, pi, held))
             else:
                 await self._let_go(pi)
 
     async def _is_file_of(self, held: OpenSession, file: str | None) -> bool:
-        return file is not None and await in_worker(lambda: os.path.realpath(file)) == held.path
+        if file is None or not is_path(file):
+            return False
+        return await in_worker(lambda: os.path.realpath(file)) == held.path
 
     async def _let_go(self, pi: RunningPi) -> None:
         """A pi has its session open no more: read what it wrote last; then it may be ours."""
@@ -199,8 +208,8 @@ class LivePis:
             await self._read_tail(held)
         finally:
             held.live.settle()
-        if held.live.is_mirror and not held.live.pis:
-            self.mirrors.keep_for_a_while(held)
+            if held.live.is_mirror and not held.live.pis:
+                self.mirrors.keep_for_a_while(held)
 
     async def _read_tail(self, held: OpenSession) -> None:
         try:
@@ -218,15 +227,13 @@ class LivePis:
         self.connected = [one for one in self.connected if one is not pi]
         if pi.held is not None:
             pi.held.live.unsettle()
-            self._tasks.start_soon(self._part, pi, pi.held)
+            self._start_soon(partial(self._part, pi, pi.held))
 
     async def _part(self, pi: RunningPi, held: OpenSession) -> None:
         """Wait until it is back, as long as its process lives; then let go of it."""
-        attaches, process = pi.attaches, pi.process
-        is_running = self._surroundings.is_running
+        attaches = pi.attaches
         try:
-            lives = not pi.bridge.is_gone
-            lives = lives or await in_worker(lambda: is_running(process.pid, process.started))
+            lives = await self._lives(pi)
             if lives and attaches == pi.attaches:
                 with anyio.move_on_after(PARTING_SECONDS):
                     await pi.returned.wait()
@@ -234,6 +241,20 @@ class LivePis:
                 await self._let_go(pi)
         finally:
             held.live.settle()
+
+    async def _lives(self, pi: RunningPi) -> bool:
+        if not pi.bridge.is_gone:
+            return True
+        is_running, process = self._surroundings.is_running, pi.process
+        try:
+            return await in_worker(lambda: is_running(process.pid, process.started))
+        except Exception as error:  # noqa: BLE001 - who stays for ever would be worse
+            log_fault(log, "it was not to be told whether a pi lives", error)
+            return True
+
+    def _start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Do that beside everything else; a fault in it ends nothing else."""
+        self._tasks.start_soon(survive, "what follows from a pi", work)
 
     async def changed(self, pi: RunningPi, change: PiChange) -> None:
         """Entries came in a pi, or its leaf moved: read them, and stand where it stands."""
@@ -247,9 +268,10 @@ class LivePis:
         live = held.live
         if live.is_mirror and change.on_disk and pi.session is not None:
             await self.mirrors.become_file(held, pi.session.file or "")
-        elif live.is_mirror:
-            self.mirrors.take(held, change.entries)
-        ids = [one["id"] for one in change.entries if "id" in one]
+        entries = sound(change.entries)
+        if live.is_mirror:
+            self.mirrors.take(held, entries)
+        ids = [one["id"] for one in entries]
         live.announce([one for one in ids if not held.has_entry(one)], Written(pi.origin))
         try:
             async with held.changing:

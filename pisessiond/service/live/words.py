@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from pisessiond.core.lines import EntryId
+from pisessiond.service.errors import InvalidRequest
 from pisessiond.service.live.pi import PiSession, PiState
 
 Reason: TypeAlias = Literal["startup", "reload", "new", "resume", "fork", "reconnect"]
@@ -22,6 +24,12 @@ class Attach:
     state: PiState
     entries: Sequence[dict[str, Any]] | None = None
     """All of them, where they are in no file."""
+
+    def insist_sound(self) -> None:
+        """Raises: InvalidRequest: its file is at no path."""
+        file = self.session.file
+        if file is not None and not is_path(file):
+            raise InvalidRequest("session.file", "must be an absolute path.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +55,13 @@ class PiChange:
     entries: Sequence[dict[str, Any]]
     """Of a session without a file whole ones."""
     on_disk: bool
+
+
+def is_path(file: str) -> bool:
+    """Whether a file can be there."""
+    return os.path.isabs(file) and "\0" not in file
+
+
+def sound(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those entries that have an id; no pi has others."""
+    return [one for one in entries if isinstance(one.get("id"), str | int | float)]
