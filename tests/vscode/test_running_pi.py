@@ -158,7 +158,7 @@ def test_a_prompt_that_the_user_forbids_keeps_its_words(shared: Shared) -> None:
 def test_a_pi_at_work_is_steered_waited_for_and_stopped(shared: Shared) -> None:
     window, pi, model = shared.window, shared.pi, shared.room.model
     pi.enters("[tool:sleep 4] work")
-    window.until(lambda: "pi working" in window.header(), "a pi at work")
+    window.until(lambda: "pi at work" in window.header(), "a pi at work")
     shared.prompts("To the left.", "Steer pi…")
     window.until(lambda: "between its steps" in window.status_bar(), "its word on steering")
     shared.goes_to(f"^Answer: An answer to: {shared.first}")
@@ -170,10 +170,10 @@ def test_a_pi_at_work_is_steered_waited_for_and_stopped(shared: Shared) -> None:
     window.sees("^Ahead of where you are|^Ahead: ")
     assert model.prompts[-1] == "To the left."
     pi.enters("[slow:20000] long")
-    window.until(lambda: "pi working" in window.header(), "a pi at work")
+    window.until(lambda: "pi at work" in window.header(), "a pi at work")
     window.title_action("Stop pi")
     text, buttons = window.dialog()
-    assert "Stop pi, which is working?" in text
+    assert "Stop pi, which is at work?" in text
     assert "Stop" in buttons
     since = len(pi.seen)
     window.press_dialog("Stop")
@@ -187,13 +187,13 @@ def test_what_a_pi_at_work_refuses_can_wait_for_it(shared: Shared) -> None:
     # The view has gone along with the leaf; then somebody looks elsewhere.
     window.sees("^You: .slow:6000")
     window.until(lambda: window.sees("^You are here").selected, "a leaf that is followed")
-    window.until(lambda: "pi working" in window.header(), "a pi at work")
+    window.until(lambda: "pi at work" in window.header(), "a pi at work")
     window.select(f"^You: {shared.first}")
     window.key("Delete")
-    told = window.notified("pi is working")
-    assert told.text == "pi is working; nothing was changed."
+    told = window.notified("pi is at work")
+    assert told.text == "pi is at work; nothing was changed."
     assert told.buttons == ["Wait", "Stop pi"]
-    window.press("pi is working", "Wait")
+    window.press("pi is at work", "Wait")
     window.sees(f"{shared.first}.* out of context")
     kinds = [json.loads(line)["type"] for line in shared.path.read_text("utf-8").splitlines()]
     assert kinds.count("context_edit") == 1

@@ -35,11 +35,11 @@ test('what pi does is said in two words, of several the most urgent', () => {
   const working = pi({ state: 'turn' });
   assert.equal(companyOf(undefined), '');
   assert.equal(companyOf([pi()]), 'pi idle');
-  assert.equal(companyOf([working]), 'pi working');
+  assert.equal(companyOf([working]), 'pi at work');
   assert.equal(companyOf([pi({ state: 'turn', waitingForUser: true })]), 'pi waiting for you');
   assert.equal(companyOf([pi({ unseen: 2 })]), 'pi idle, 2 unread');
   assert.equal(companyOf([pi(), pi()]), '2 pi');
-  assert.equal(companyOf([pi(), working]), '2 pi, 1 working');
+  assert.equal(companyOf([pi(), working]), '2 pi, 1 at work');
   assert.equal(
     companyOf([working, pi({ waitingForUser: true }), working]),
     '3 pi, 1 waiting for you',
@@ -63,15 +63,15 @@ test('the list of sessions says what pi does instead of that one is live', () =>
       forks: [],
     })),
   };
-  const words = '84k · 14:33 · pi working · 3 forks, newest 14:33, pi idle';
+  const words = '84k · 14:33 · pi at work · 3 forks, newest 14:33, pi idle';
   assert.equal(describeSession(family, '2026-11-12'), words);
-  assert.match(speakSession(family, '2026-11-12'), /\. pi working\. 3 forks/);
+  assert.match(speakSession(family, '2026-11-12'), /\. pi at work\. 3 forks/);
 });
 
 test('a line tells all of a pi, with nothing that a name could do', () => {
   assert.equal(
     describePi(pi({ state: 'turn', pending: 1, unseen: 2 })),
-    'pi 4242, in a terminal: working, 1 message waits, 2 entries not read',
+    'pi 4242, in a terminal: at work, 1 message waits, 2 entries not read',
   );
   assert.equal(
     describePi(pi({ mode: 'rpc', drives: false, why: 'No\u202e\nmore.' })),
@@ -149,7 +149,7 @@ test('how to go somewhere says whether pi follows, and when', () => {
     'compare with the leaf first:',
   ]);
   assert.deepEqual(waysWith(pi({ state: 'turn' })).slice(0, 3), [
-    'when pi is idle: pi is working; it goes there when it is idle.',
+    'when pi is idle: pi is at work; it goes there when it is idle.',
     'as a fork:',
     'as a fork, and pi goes there when it is idle:',
   ]);
@@ -171,7 +171,7 @@ test('what pi refuses is one sentence with the next step', () => {
   };
   assert.equal(
     refused('Busy', { client: 'pi', operation: 'turn' }),
-    'pi is working; nothing was changed. Wait, Stop pi',
+    'pi is at work; nothing was changed. Wait, Stop pi',
   );
   assert.equal(
     refused('Busy', { client: 'pi', operation: 'pi does not answer' }),

@@ -9,7 +9,7 @@ export type PiKey = '' | 'watched' | 'idle' | 'working' | 'waiting' | 'stalled';
 
 const DOING: Record<LivePi['state'], string> = {
   idle: 'idle',
-  turn: 'working',
+  turn: 'at work',
   compaction: 'compacting',
   summary: 'summarizing',
   stalled: 'not answering',
@@ -23,9 +23,9 @@ const MODES: Record<LivePi['mode'], string> = {
 };
 
 /** What is said first of several, the most urgent in front. */
-const URGENT = ['waiting for you', 'not answering', 'working', 'compacting', 'summarizing'];
+const URGENT = ['waiting for you', 'not answering', 'at work', 'compacting', 'summarizing'];
 
-/** `idle`, `working`, `waiting for you`. */
+/** `idle`, `at work`, `waiting for you`. */
 export function doingOf(pi: Pick<LivePi, 'state' | 'waitingForUser'>): string {
   return pi.waitingForUser ? 'waiting for you' : (DOING[pi.state] ?? cleanLine(pi.state));
 }
@@ -35,7 +35,7 @@ export function isAtWork(pi: LivePi): boolean {
   return pi.state !== 'idle' && pi.state !== 'stalled';
 }
 
-/** `pi idle`, `pi waiting for you`, `2 pi, 1 working`; empty where there is none. */
+/** `pi idle`, `pi waiting for you`, `2 pi, 1 at work`; empty where there is none. */
 export function companyOf(pis: readonly LivePi[] = []): string {
   const [one] = pis;
   if (!one) {

@@ -104,7 +104,7 @@ function busyPi(operation: string): Refusal {
       steps: [],
     };
   }
-  const doing = { compaction: 'compacting', summary: 'summarizing' }[operation] ?? 'working';
+  const doing = { compaction: 'compacting', summary: 'summarizing' }[operation] ?? 'at work';
   return { sentence: `pi is ${doing}; nothing was changed.`, steps: ['Wait', 'Stop pi'] };
 }
 
