@@ -1,7 +1,7 @@
 /** What happens to a session, or to the window, while somebody thinks about a question. */
 
 import assert from 'node:assert/strict';
-import { readFileSync, renameSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { Place, Talk } from './daemon';
 import type { Editor } from './editor';
@@ -104,5 +104,14 @@ describe('a window in which more happens than one asked for', () => {
     editor.type = () => 'again';
     await editor.run('label');
     await until(async () => labels(await tree()).includes('[again] Done'));
+  });
+
+  test('a file that is no session for a while is read when it is one again', LIMIT, async () => {
+    const text = readFileSync(first, 'utf8');
+    writeFileSync(first, 'garbage\n');
+    await until(() => message().startsWith('This is not a session file'));
+    assert.ok(labels(await tree()).includes('Answered in both'));
+    writeFileSync(first, text);
+    await until(() => message() === '');
   });
 });

@@ -136,6 +136,21 @@ test('a date stands where a row begins another day', () => {
   );
 });
 
+test('what others wrote lately is new, and says where an unseen pi went on', () => {
+  const rows = [row({ id: 'e:a', last: 'a' }), row({ id: 'e:b', last: 'b' })];
+  const paint = (members: Partial<Parameters<typeof paintRows>[1]>) =>
+    paintRows(rows, { today: '', isOpen: () => false, ...members });
+  const [a, b] = paint({ fresh: new Set(['b']), outside: 'e:a' });
+  assert.match(a?.description ?? '', /^‹pi›( ·|$)/);
+  assert.match(a?.spoken ?? '', /Where pi went on\.$/);
+  assert.doesNotMatch(a?.description ?? '', /new/);
+  assert.match(b?.description ?? '', /^new( ·|$)/);
+  assert.match(b?.spoken ?? '', /New\.$/);
+  for (const one of paint({})) {
+    assert.doesNotMatch(one.description, /new|‹pi›/);
+  }
+});
+
 test('menus offer what a row can do', () => {
   const words = (members: Partial<Row>) => paint(members).words;
   assert.equal(words({}), 'user entry navigable labelable omittable');

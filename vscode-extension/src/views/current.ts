@@ -7,11 +7,13 @@ import { FoldMemory } from '../model/folds';
 import { SessionModel, type Happening, type Wish } from '../model/session';
 import type { ListedSession, OpenResult, TreeFilter } from '../model/wire';
 import { UndoStack } from '../model/undo';
-import { Failure } from '../rpc/failure';
+import { Failure, type FailureKind } from '../rpc/failure';
 
 const FOLDS = 'pisessiond.folds';
 const CHOSEN = 'pisessiond.session';
 const HANDED_OVER = 'pisessiond.handedOver';
+/** What may be over when the file has changed again. */
+const AMISS: FailureKind[] = ['SessionNotFound', 'NotASession', 'Unreadable'];
 /** Milliseconds in which a new window begins with what was handed over to it. */
 const HAND_OVER = 60_000;
 
@@ -87,12 +89,13 @@ export class CurrentSession implements vscode.Disposable {
     await this.show(wish, true);
   }
 
-  /** Reads the session anew whose file was gone, where that is among those that have come. */
+  /** Reads the session anew whose file was gone, or none, where the list of sessions has it. */
   async cameBack(sessions: readonly ListedSession[]): Promise<void> {
     const { model } = this;
     const path = model?.info?.path;
-    if (model?.problem?.kind === 'SessionNotFound' && path != null) {
-      await (sessions.some((one) => one.path === path) ? model.fetch() : undefined);
+    const isAmiss = model?.problem !== undefined && AMISS.includes(model.problem.kind);
+    if (model && isAmiss && path != null && sessions.some((one) => one.path === path)) {
+      await model.fetch();
     }
   }
 

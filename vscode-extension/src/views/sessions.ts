@@ -53,11 +53,11 @@ export class SessionsView implements vscode.TreeDataProvider<SessionNode>, vscod
   ) {
     this.hidesForks = memory.get(HIDES_FORKS) ?? false;
     this.here = new SessionList(connection, currentFolder(), true);
-    this.here.onChange(() => this.refreshSoon());
-    this.here.onCame((sessions) => {
-      void this.current.cameBack(sessions);
-      this.followNewest(sessions);
+    this.here.onChange(() => {
+      this.refreshSoon();
+      void this.current.cameBack(this.here.sessions);
     });
+    this.here.onCame((sessions) => this.followNewest(sessions));
     current.on((happening) => {
       if (happening.what === 'switched') {
         this.refreshSoon();
