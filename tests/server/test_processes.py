@@ -26,13 +26,10 @@ def test_a_later_process_of_the_same_number_is_another_one() -> None:
 
 
 def test_one_that_has_ended_and_was_not_noticed_does_not_live() -> None:
-    child = subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE)
-    started = began(child.pid)
-    assert child.stdout is not None
-    child.stdout.read()
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert not is_running(child.pid, started)
-    child.wait()
+    with subprocess.Popen([sys.executable, "-c", ""]) as child:
+        started = began(child.pid)
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert not is_running(child.pid, started)
     assert not is_running(child.pid, started)
 
 

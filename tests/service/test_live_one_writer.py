@@ -83,7 +83,7 @@ async def everything(session: OpenSession, one: Attachment) -> None:
             await session.places.keep()
 
 
-KINDS: Final = {
+KINDS: Final[dict[str, tuple[bytes, dict[str, Any]]]] = {
     "a sound file": (b"", {}),
     "a torn end": (TORN, {}),
     "an end without line feed": (b'{"type":"custom","id":"x","parentId":"d","customType":"y"}', {}),

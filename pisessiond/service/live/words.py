@@ -59,7 +59,10 @@ class PiChange:
 
 def is_path(file: str) -> bool:
     """Whether a file can be there."""
-    return os.path.isabs(file) and "\0" not in file
+    try:
+        return os.path.isabs(file) and b"\0" not in os.fsencode(file)
+    except UnicodeEncodeError:
+        return False
 
 
 def sound(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
