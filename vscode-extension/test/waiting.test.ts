@@ -74,7 +74,13 @@ test('each of them has a sentence of its own in the view', () => {
 });
 
 const NOW = Date.parse('2026-11-12T14:41:30.000Z');
-const LINK = { state: 'ready' as const, since: undefined, nextTry: undefined, skew: undefined };
+const LINK = {
+  state: 'ready' as const,
+  problem: undefined,
+  since: undefined,
+  nextTry: undefined,
+  skew: undefined,
+};
 
 function model(info: Partial<OpenResult>, members: Partial<SessionModel> = {}): SessionModel {
   const made = {
@@ -112,6 +118,11 @@ test('the header says since when there is no connection, and when it is tried ag
     /, trying again\.$/,
   );
   assert.equal(message(model({}), lost), '');
+  const gone = { ...lost, state: 'missing' as const, problem: 'pisessiond is not installed.' };
+  assert.match(
+    message(model({}), gone, { isOffline: true }),
+    /^Offline since \d\d:41: pisessiond is not installed\. Connect tries again\.$/,
+  );
 });
 
 test('the header says where pi went on, what a filter hides, and that nothing can be changed', () => {

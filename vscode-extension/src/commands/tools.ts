@@ -8,9 +8,10 @@ import type { Lender } from '../lend/lender';
 import type { Act, Undoable } from '../model/undo';
 import type { EntryId, Progress, Row } from '../model/wire';
 import { asFailure, Failure } from '../rpc/failure';
+import { formatTokens } from '../texts/figures';
 import { isAtWork } from '../texts/pis';
 import { refusalOf, type Known, type NextStep } from '../texts/refusals';
-import { nameOf, operationText } from '../texts/status';
+import { nameOf } from '../texts/status';
 import type { CurrentSession } from '../views/current';
 import type { Documents } from '../views/documents';
 import type { Header } from '../views/header';
@@ -133,7 +134,8 @@ export async function withProgress<T>(
     token.onCancellationRequested(() => abort.abort());
     const unlisten = model.on((happening) => {
       if (happening.what === 'progress' && isMine(happening.progress, desk)) {
-        progress.report({ message: operationText(happening.progress) });
+        const { received } = happening.progress;
+        progress.report({ message: received > 0 ? `${formatTokens(received)} received` : '' });
       }
     });
     try {

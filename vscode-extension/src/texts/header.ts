@@ -26,7 +26,7 @@ export function titleLine(
   return parts.filter((part) => part !== '').join(' · ');
 }
 
-type Link = Pick<Connection, 'state' | 'since' | 'nextTry' | 'skew'>;
+type Link = Pick<Connection, 'state' | 'problem' | 'since' | 'nextTry' | 'skew'>;
 
 export interface Message {
   /** Whether the connection has been gone for long enough to be worth a word. */
@@ -56,8 +56,13 @@ export function headerMessage(
   return sentences.length > 0 ? sentences.join(' ') : undefined;
 }
 
-function offlineSentence({ since, nextTry }: Link, now: number): string {
+function offlineSentence({ state, problem, since, nextTry }: Link, now: number): string {
   const lost = readClock(new Date(since ?? now).toISOString())?.clock ?? '';
+  if (state === 'missing') {
+    // Nothing is tried before somebody asks, or comes back to the window.
+    const why = cleanLine(problem ?? 'pisessiond is not installed.');
+    return `Offline since ${lost}: ${why} Connect tries again.`;
+  }
   const wait = nextTry === undefined ? 0 : Math.max(Math.ceil((nextTry - now) / 1000), 1);
   return `Offline since ${lost}, ${wait > 0 ? `next try in ${wait} s` : 'trying again'}.`;
 }
