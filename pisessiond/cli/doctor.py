@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from pisessiond.cli.output import Output
 from pisessiond.client.address import Place
@@ -65,6 +65,7 @@ def examine() -> Iterator[Finding]:
         yield Finding("address", "trouble", str(error))
         return
     yield _agent_dir(place)
+    yield _bridge(place)
     yield from _settings()
     try:
         check_place(place)
@@ -109,6 +110,24 @@ def _pi() -> Finding:
         return Finding("pi", "note", f"{program} does not say its version: {error}")
     version = (done.stdout.strip() or done.stderr.strip() or "?").splitlines()[0]
     return Finding("pi", "ok", f"{version} ({program})")
+
+
+def _bridge(place: Place) -> Finding:
+    from pisessiond.cli.pi_package import installed_folders, package_version
+    from pisessiond.client.errors import ClientError
+
+    try:
+        found = installed_folders(place.agent_dir)
+    except ClientError as error:
+        return Finding("bridge", "note", str(error), "then look again with: pisessiond pi status")
+    if not found:
+        remedy = "to see and move running pi from here: pisessiond pi install"
+        return Finding("bridge", "note", "pi does not load the bridge", remedy)
+    which = ", ".join(f"{package_version(one)} from {one}" for one in found)
+    if len(found) > 1:
+        remedy = "one is enough: pisessiond pi uninstall, then pisessiond pi install"
+        return Finding("bridge", "note", f"pi loads the bridge {len(found)} times: {which}", remedy)
+    return Finding("bridge", "ok", f"pi loads {which}")
 
 
 def _settings() -> Iterator[Finding]:
@@ -204,7 +223,7 @@ def _daemon(place: Place) -> Iterator[Finding]:
         return
     held = is_held(place)
     if connection is not None:
-        yield _status(connection, who)
+        yield from _status(connection, who)
         if not held:
             yield Finding(
                 "locks", "note", "something answers at the address without holding the life lock",
@@ -226,7 +245,7 @@ def _daemon(place: Place) -> Iterator[Finding]:
         yield Finding("record", state, f"written on the machine {record['host']}", remedy)
 
 
-def _status(connection: socket.socket, who: str) -> Finding:
+def _status(connection: socket.socket, who: str) -> Iterator[Finding]:
     from pisessiond.client.blocking_connection import BlockingConnection
     from pisessiond.client.errors import ClientError
     from pisessiond.protocol.build import current_build
@@ -238,15 +257,32 @@ def _status(connection: socket.socket, who: str) -> Finding:
     except (TimeoutError, ClientError) as error:
         why = "no answer" if isinstance(error, TimeoutError) else str(error)
         remedy = f"if {who} was stopped, continue it (kill -CONT); else end it (kill -KILL)"
-        return Finding("daemon", "trouble", f"{who} does not answer: {why}", remedy)
+        yield Finding("daemon", "trouble", f"{who} does not answer: {why}", remedy)
+        return
     finally:
         asked.close()
     took = (time.monotonic() - began) * 1000
     message = f"process {status['pid']}, build {status['version']}, answered in {took:.0f} ms"
     if status["version"] != current_build():
         remedy = "it is replaced when its clients are gone; or now: pisessiond stop"
-        return Finding("daemon", "note", f"{message}; this is {current_build()}", remedy)
-    return Finding("daemon", "ok", message)
+        yield Finding("daemon", "note", f"{message}; this is {current_build()}", remedy)
+    else:
+        yield Finding("daemon", "ok", message)
+    yield connected_pis(status.get("pis", []))
+
+
+def connected_pis(pis: list[dict[str, Any]]) -> Finding:
+    """Which running pi a daemon sees, by what its status says of them."""
+    from pisessiond.cli.plain_text import clean_line
+
+    if not pis:
+        return Finding("running pi", "ok", "none is connected")
+    shown = [
+        f"process {one['pid']} (pi {clean_line(one['version'])}, {one['state']}"
+        f"{'' if one['drives'] else ', only watched'})"
+        for one in pis
+    ]
+    return Finding("running pi", "ok", f"connected: {', '.join(shown)}")
 
 
 def _log(place: Place) -> Iterator[Finding]:

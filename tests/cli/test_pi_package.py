@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pisessiond.cli.doctor import Finding, connected_pis, examine
 from pisessiond.cli.pi_package import (
     CannotInstall,
     install,
@@ -108,3 +109,38 @@ def test_settings_that_are_none_stay_as_they_are(agent_dir: Path, text: str) -> 
         install(str(agent_dir), package_folder())
 
     assert (agent_dir / "settings.json").read_text() == text
+
+
+# What doctor says of it
+
+
+def examined(agent_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Finding:
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", str(agent_dir))
+    return next(one for one in examine() if one.topic == "bridge")
+
+
+@pytest.mark.usefixtures("alone")
+def test_doctor_says_whether_pi_loads_it(agent_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = examined(agent_dir, monkeypatch)
+    install(str(agent_dir), package_folder())
+    after = examined(agent_dir, monkeypatch)
+
+    assert (before.state, before.message) == ("note", "pi does not load the bridge")
+    assert before.remedy is not None
+    assert before.remedy.endswith("pisessiond pi install")
+    assert after.state == "ok"
+    assert str(package_folder()) in after.message
+
+
+@pytest.mark.usefixtures("alone")
+def test_doctor_goes_on_where_pi_has_no_settings_to_read(
+    agent_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (agent_dir / "settings.json").write_text("{")
+    assert examined(agent_dir, monkeypatch).state == "note"
+
+
+def test_doctor_names_the_pi_that_are_connected() -> None:
+    shown = {"pid": 7, "version": "1.6.0", "state": "idle", "drives": False}
+    assert connected_pis([]).message == "none is connected"
+    assert connected_pis([shown]).message == "connected: process 7 (pi 1.6.0, idle, only watched)"

@@ -27,6 +27,7 @@ from pisessiond.service.subscribers import OnlyListens
 from pisessiond.service.types import Change, SessionChange
 from pisessiond.storage.base import Claimed
 from pisessiond.storage.claims import FolderClaims
+from tests.support.live import until
 from tests.support.service import (
     ME,
     OTHER,
@@ -662,7 +663,7 @@ async def test_who_leaves_memory_is_freed_without_the_collector(house: House) ->
     try:
         del session
         await ended.wait()
-        await anyio.wait_all_tasks_blocked()
-        assert [one() for one in left] == [None] * 3
+        # A worker that was left in the middle of a question holds the session until it ends.
+        await until(lambda: [one() for one in left] == [None] * 3)
     finally:
         gc.enable()
