@@ -1,7 +1,9 @@
 """Real pi and the real daemon when one of them goes, or another program comes between."""
 
 import json
+import os
 import random
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -283,3 +285,35 @@ async def test_kills_of_the_daemon_among_acts_lose_nothing(
         async with true_daemon.client() as fresh:
             one.client, one.session = fresh, await fresh.open(path=session.path or "")
             await one.agrees()
+
+
+async def test_a_pi_that_is_stopped_still_owns_and_goes_on(
+    home: PiHome, true_daemon: RealDaemon
+) -> None:
+    async with room(home, true_daemon) as one:
+        await one.pi.turn("Before it stops.")
+        await seen(one.session, one.pi)
+        path = Path(one.session.path or "")
+        before = path.read_bytes()
+        target = (await one.pi.entries())[-1]["id"]
+        os.kill(one.pi.pid, signal.SIGSTOP)
+        try:
+            kinds = []
+            for label in ("first", "second"):
+                with pytest.raises(RpcFailure) as refused:
+                    await one.session.label(target, label)
+                kinds.append(refused.value.kind)
+            written = path.read_bytes()
+        finally:
+            os.kill(one.pi.pid, signal.SIGCONT)
+        await one.pi.turn("And on.")
+        await seen(one.session, one.pi)
+        await one.session.label(target, "third")
+        entries = await one.pi.entries()
+
+    # Of the first nobody could know; the second was not asked any more.
+    assert kinds == ["PiUnknown", "Busy"]
+    assert written == before
+    assert [e["label"] for e in entries if e["type"] == "label"][-1] == "third"
+    stored = [json.loads(line)["id"] for line in path.read_bytes().splitlines()[1:]]
+    assert stored == [e["id"] for e in entries]
