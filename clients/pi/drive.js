@@ -58,6 +58,8 @@ export class Drive {
   #jobs = new Map();
   /** The move that waits for the one that runs. @type {{ go: () => void, giveWay: () => void } | undefined} */
   #next;
+  /** The end of the prompt that was sent last. @type {Promise<unknown>} */
+  #prompted = Promise.resolve();
 
   /** @param {import('./bridge.js').Bridge} bridge */
   constructor(bridge) {
@@ -205,6 +207,19 @@ export class Drive {
       this.#next = undefined;
       next?.go();
     }
+  }
+
+  /**
+   * Sends prompts one behind the other: of two at once pi drops one.
+   *
+   * @template T
+   * @param {() => Promise<T>} send
+   * @returns {Promise<T>}
+   */
+  inTurn(send) {
+    const answer = this.#prompted.then(send);
+    this.#prompted = answer.catch(() => undefined);
+    return answer;
   }
 
   /**

@@ -10,6 +10,8 @@ import { busy, Refusal } from './refusal.js';
 
 /** Milliseconds in which pi shows that it has taken a prompt; it says nothing when it refuses. */
 const PROVEN_WITHIN = 2_000;
+/** Milliseconds between two looks at whether pi has taken another prompt. */
+const LOOKS_EVERY = 20;
 
 /** @type {import('./drive.js').Act} */
 export async function prompt(drive, params, signal) {
@@ -19,6 +21,34 @@ export async function prompt(drive, params, signal) {
     throw new Refusal('InvalidParams', 'A prompt needs words.');
   }
   await confirmed(drive, params, signal);
+  return drive.inTurn(async () => {
+    await untilTaken(bridge.watch);
+    if (signal?.aborted) {
+      throw new Refusal('Cancelled', 'It was cancelled before its turn had come.');
+    }
+    return sent(drive, params, text);
+  });
+}
+
+/**
+ * Waits while pi takes another prompt: to one that came right then it would say that it is at work,
+ * and drop it.
+ *
+ * @param {import('./watch.js').Watch} watch
+ */
+async function untilTaken(watch) {
+  while (watch.state().idle && watch.isTakingPrompt()) {
+    await new Promise((resolve) => after('prompt.turn', LOOKS_EVERY, () => resolve(undefined)));
+  }
+}
+
+/**
+ * @param {import('./drive.js').Drive} drive
+ * @param {import('./types.js').DriveParams} params
+ * @param {string} text
+ */
+async function sent(drive, params, text) {
+  const { bridge } = drive;
   if (bridge.isEnded) {
     throw new Refusal('SessionChanged', 'pi has left this session.');
   }

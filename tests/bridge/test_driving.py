@@ -1,5 +1,6 @@
 """A pi that is idle, moved and marked from outside: what it does, and what it refuses."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from tests.bridge.home import PiHome
 from tests.bridge.model import MarkedModel, texts_of
-from tests.bridge.running import PiRpc, pi_rpc
+from tests.bridge.running import PATIENCE, PiRpc, pi_rpc
 from tests.bridge.scripted_daemon import Bridge, ScriptedDaemon
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
@@ -271,6 +272,19 @@ async def test_prompts_run_and_wait(room: Room) -> None:
     await bridge.idle()
     assert room.model.prompts[2:] == ["[slow:400] From outside.", "After it."]
     assert await bridge.refused("pi/prompt", text=" ") == "InvalidParams"
+
+
+async def test_prompts_that_come_at_once_all_reach_the_model(room: Room) -> None:
+    bridge = room.bridge
+    texts = ["One.", "Two.", "Three."]
+
+    asked = [bridge.begin("pi/prompt", text=text) for text in texts]
+    answers = await asyncio.wait_for(asyncio.gather(*asked), PATIENCE)
+
+    assert [answer.get("refused") for answer in answers] == [None] * 3, answers
+    await bridge.until(lambda: len(room.model.prompts) == 5, "the last run")
+    await bridge.idle()
+    assert room.model.prompts[2:] == texts
 
 
 async def test_a_run_is_stopped(room: Room) -> None:
