@@ -11,16 +11,17 @@ from pisessiond.core.errors import EntryNotFound, InvalidEntry, SessionError
 from pisessiond.protocol import act_models, methods, session_models, values, view_models
 from pisessiond.protocol.conversion import from_core, from_validation
 from pisessiond.protocol.methods import METHODS
+from pisessiond.protocol.table import Method
 from pisessiond.protocol.wire import WireModel
 
 
-def take(method: methods.Method[Any, Any], params: dict[str, Any]) -> WireModel:
+def take(method: Method[Any, Any], params: dict[str, Any]) -> WireModel:
     validated = method.params.model_validate(params, by_alias=True, by_name=False)
     assert isinstance(validated, WireModel)
     return validated
 
 
-def refuse(method: methods.Method[Any, Any], params: dict[str, Any]) -> dict[str, Any]:
+def refuse(method: Method[Any, Any], params: dict[str, Any]) -> dict[str, Any]:
     with pytest.raises(ValidationError) as caught:
         take(method, params)
     return from_validation(caught.value).data
@@ -57,7 +58,7 @@ def test_a_mutation_refuses_what_it_does_not_know(name: str, misspelt: str) -> N
 
 
 @pytest.mark.parametrize("method", [m for m in METHODS.values() if m.kind == "read"])
-def test_a_read_ignores_what_it_does_not_know(method: methods.Method[Any, Any]) -> None:
+def test_a_read_ignores_what_it_does_not_know(method: Method[Any, Any]) -> None:
     needed = {
         "session/open": {"path": "/x"},
         "session/search": {"query": "x"},
