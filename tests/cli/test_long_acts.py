@@ -203,6 +203,13 @@ def test_what_holds_the_session_can_be_ended(command: Run, script: Script) -> No
         ]
 
 
+def test_what_a_running_pi_is_at_is_ended_by_abort(command: Run, script: Script) -> None:
+    busy = refuse("Busy", "pi 7 is at work (turn).", operation="turn", client="pi")
+    script.answers["session/navigate"] = busy
+    said = command("navigate", "s1", "a").stderr.splitlines()
+    assert said == ["pisessiond: pi 7 is at work (turn).", "  to end it: pisessiond abort s1"]
+
+
 def test_a_program_is_told_why_there_is_no_summary(command: Run, script: Script) -> None:
     failure = refuse("SummaryFailed", "It was cut off.", reason="length", summarizer="opus")
     script.answers["session/compact"] = failure
