@@ -141,7 +141,7 @@ export class Link {
       return;
     }
     if (path === undefined) {
-      this.#later('pisessiond does not run');
+      this.#later('pisessiond does not run; an editor or any command of it starts it');
       return;
     }
     const socket = connect(path);
