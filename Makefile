@@ -17,7 +17,7 @@ test: ## set up, then all checks and all tests
 	$(MAKE) --no-print-directory check-only || status=1; \
 	tools/check_extension.sh || status=1; \
 	tools/check_pi.sh || status=1; \
-	$(python) -m pytest || status=1; \
+	tools/run_tests.sh || status=1; \
 	echo "make test: $$(( $$(date +%s) - started )) s"; exit $$status
 
 check: ## lint, format and types
