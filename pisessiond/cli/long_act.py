@@ -123,7 +123,7 @@ def advised(output: Output, opened: BlockingSession, session: str) -> Iterator[N
 
 
 def _next_steps(failure: RpcFailure, opened: BlockingSession, session: str) -> list[str]:
-    if failure.kind == "Busy":
+    if failure.kind == "Busy" and failure.data.get("operation") != "pi does not answer":
         # What pi itself is at is no operation of the daemon's; cancel would find nothing.
         word = "abort" if failure.data.get("client") == "pi" else "cancel"
         return [f"  to end it: pisessiond {word} {session}"]

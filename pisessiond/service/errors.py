@@ -81,8 +81,12 @@ class PiBusy(Busy):
     """The running pi that has the session open is at work, and this would harm that."""
 
     def __init__(self, operation: str, pid: int) -> None:
+        is_mute = operation == "pi does not answer"
         ServiceError.__init__(
-            self, f"pi {pid} is at work ({operation}); wait until it is idle, or stop it first."
+            self,
+            f"pi {pid} does not answer; look at its terminal. Nothing was changed."
+            if is_mute
+            else f"pi {pid} is at work ({operation}); wait until it is idle, or stop it first.",
         )
         self.operation = operation
         self.client = "pi"

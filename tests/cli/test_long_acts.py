@@ -210,6 +210,15 @@ def test_what_a_running_pi_is_at_is_ended_by_abort(command: Run, script: Script)
     assert said == ["pisessiond: pi 7 is at work (turn).", "  to end it: pisessiond abort s1"]
 
 
+def test_a_pi_that_does_not_answer_is_not_to_be_ended_from_here(
+    command: Run, script: Script
+) -> None:
+    mute = refuse("Busy", "pi 7 does not answer.", operation="pi does not answer", client="pi")
+    script.answers["session/navigate"] = mute
+    said = command("navigate", "s1", "a").stderr.splitlines()
+    assert said == ["pisessiond: pi 7 does not answer."]
+
+
 def test_a_program_is_told_why_there_is_no_summary(command: Run, script: Script) -> None:
     failure = refuse("SummaryFailed", "It was cut off.", reason="length", summarizer="opus")
     script.answers["session/compact"] = failure
