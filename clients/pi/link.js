@@ -141,7 +141,7 @@ export class Link {
       return;
     }
     if (path === undefined) {
-      this.#later('pisessiond does not run; an editor or any command of it starts it');
+      this.#later(NOT_RUNNING);
       return;
     }
     const socket = connect(path);
@@ -155,7 +155,10 @@ export class Link {
     });
     socket.on(
       'error',
-      guard('socket.error', () => this.#lost(socket)),
+      guard('socket.error', (/** @type {NodeJS.ErrnoException} */ error) =>
+        // One that was killed leaves its socket behind.
+        this.#lost(socket, error.code === 'ECONNREFUSED' ? NOT_RUNNING : undefined),
+      ),
     );
     socket.on(
       'close',
@@ -286,15 +289,18 @@ export class Link {
     return true;
   }
 
-  /** @param {import('node:net').Socket} socket */
-  #lost(socket) {
+  /**
+   * @param {import('node:net').Socket} socket
+   * @param {string} [why]
+   */
+  #lost(socket, why = 'pisessiond does not take the connection') {
     if (socket !== this.#socket) {
       return;
     }
     const wasUp = this.isUp;
     this.#forget(socket);
     socket.destroy();
-    this.#later(wasUp ? 'the connection was lost' : 'pisessiond does not take the connection');
+    this.#later(wasUp ? 'the connection was lost' : why);
   }
 
   /** @param {import('node:net').Socket} socket */
@@ -332,6 +338,8 @@ export class Link {
     this.#pause = Math.min(this.#pause * 2, LAST_PAUSE);
   }
 }
+
+const NOT_RUNNING = 'pisessiond does not run; an editor or any command of it starts it';
 
 const AWAY = {
   refused: /** @type {const} */ ('SessionChanged'),
