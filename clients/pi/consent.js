@@ -89,7 +89,11 @@ async function ask(bridge, name, signal) {
       return 'nothing';
     }
     if (yes) {
-      writeAllowed({ ...readAllowed(), [name]: { since: new Date().toISOString() } });
+      try {
+        writeAllowed({ ...readAllowed(), [name]: { since: new Date().toISOString() } });
+      } catch {
+        // On a full disk it counts this once, and pi asks again.
+      }
       return 'yes';
     }
     shared().declined.add(name);

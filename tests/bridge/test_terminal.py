@@ -152,6 +152,20 @@ async def test_a_client_prompts_once_the_user_has_said_yes(
     assert model.prompts[asked:] == ["From outside, too."]
 
 
+async def test_a_yes_that_cannot_be_kept_counts_all_the_same(
+    terminal: Terminal, home: PiHome
+) -> None:
+    pi, bridge, model = terminal.pi, terminal.bridge, terminal.model
+    # Nothing can be put in its place, as on a full disk.
+    (home.state / "prompting.json" / "in the way").mkdir(parents=True)
+    waits = bridge.begin("pi/prompt", text="From outside.")
+    await pi.shows("May Tester")
+    await bridge.until(lambda: bridge.state.get("waitingForUser"), "the question")
+    await pi.types("\r")
+    assert "refused" not in await waits
+    await bridge.until(lambda: model.prompts[-1] == "From outside.", "the prompt")
+
+
 async def test_a_prompt_whose_client_has_gone_is_not_sent(
     terminal: Terminal, daemon: ScriptedDaemon
 ) -> None:
