@@ -328,7 +328,9 @@ def fork_point(
     if position == "at" or target == NONE:
         return ForkPoint(target, None)
     if session.index.kind[target] != kinds.USER or entry is None:
-        raise InvalidEntry("only a user message can be forked before; say at", "position")
+        raise InvalidEntry(
+            "only user messages can be forked before; fork at this one instead", "position"
+        )
     text = content_text(entry["message"].get("content"), "")
     return ForkPoint(session.index.parent[target], text)
 

@@ -103,7 +103,9 @@ async def _fork_end(
     if position == "at":
         return entry, None
     if source.session.index.kind[row] != kinds.USER:
-        raise InvalidEntry("only a user message can be forked before; say at", "position")
+        raise InvalidEntry(
+            "only user messages can be forked before; fork at this one instead", "position"
+        )
     body = await source.ask(lambda session: session.entry(session.row_of(entry)))
     point = fork_point(source.session, source.session.row_of(entry), body, "before")
     return source.session.id_of(point.row), point.editor_text
