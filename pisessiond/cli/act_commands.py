@@ -11,9 +11,8 @@ import click
 from pisessiond.cli.act_output import say_done, say_edited
 from pisessiond.cli.output import Output
 from pisessiond.cli.remote import (
-    base_leaf_option,
+    bound_act,
     examples,
-    given,
     open_session,
     remote_command,
     session_argument,
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 @click.option("--text", help="Append a message with this text.")
 @click.option("--entry", metavar="JSON", help="Append this entry; id, parent and time may lack.")
 @click.option("--detached", is_flag=True, help="Allow a parent other than the leaf.")
-@base_leaf_option
+@bound_act
 @remote_command
 def append(
     client: BlockingClient,
@@ -48,7 +47,7 @@ def append(
     text: str | None,
     entry: str | None,
     detached: bool,
-    base_leaf: str | None,
+    bound: dict[str, Any],
 ) -> None:
     """Append under the leaf.
 
@@ -68,7 +67,7 @@ def append(
     opened = open_session(client, session)
     if text is not None:
         entries = [_message(opened, role, text)]
-    answer = opened.append(entries=entries, detached=detached, base_leaf=given(base_leaf))
+    answer = opened.append(entries=entries, detached=detached, **bound)
     if output.as_json:
         output.json(answer)
         return
@@ -117,7 +116,7 @@ def _parse_entry(text: str, name: str) -> dict[str, Any]:
 @click.argument("entry")
 @click.argument("text", required=False, metavar="[LABEL]")
 @click.option("--clear", is_flag=True, help="Take the label away.")
-@base_leaf_option
+@bound_act
 @remote_command
 def label(
     client: BlockingClient,
@@ -126,13 +125,13 @@ def label(
     entry: str,
     text: str | None,
     clear: bool,
-    base_leaf: str | None,
+    bound: dict[str, Any],
 ) -> None:
     """Label an entry, or --clear its label."""
     if (text is None) != clear:
         raise click.UsageError("give a LABEL, or --clear")
     opened = open_session(client, session)
-    answer = opened.label(entry, text, base_leaf=given(base_leaf))
+    answer = opened.label(entry, text, **bound)
     if output.as_json:
         output.json(answer)
     else:
@@ -147,7 +146,7 @@ def label(
 @session_argument
 @click.argument("name", required=False)
 @click.option("--clear", is_flag=True, help="Take the name away.")
-@base_leaf_option
+@bound_act
 @remote_command
 def rename(
     client: BlockingClient,
@@ -155,13 +154,13 @@ def rename(
     session: str,
     name: str | None,
     clear: bool,
-    base_leaf: str | None,
+    bound: dict[str, Any],
 ) -> None:
     """Name a session, or --clear its name."""
     if (name is None) != clear:
         raise click.UsageError("give a NAME, or --clear")
     opened = open_session(client, session)
-    answer = opened.rename(name, base_leaf=given(base_leaf))
+    answer = opened.rename(name, **bound)
     if output.as_json:
         output.json(answer)
     else:
@@ -182,7 +181,7 @@ def rename(
 @click.option("--restore", is_flag=True, help="Put it back as it was.")
 @click.option("--text", help="Send this text instead of its content.")
 @click.option("--content", metavar="JSON", help="Send this content instead.")
-@base_leaf_option
+@bound_act
 @remote_command
 def edit_context(
     client: BlockingClient,
@@ -193,7 +192,7 @@ def edit_context(
     restore: bool,
     text: str | None,
     content: str | None,
-    base_leaf: str | None,
+    bound: dict[str, Any],
 ) -> None:
     """Change what the model is sent of an entry.
 
@@ -208,7 +207,7 @@ def edit_context(
         replacement = {"content": text if content is None else _parse_content(content)}
     opened = open_session(client, session)
     before = None if output.as_json else opened.size()
-    answer = opened.edit_context(entry, replacement, base_leaf=given(base_leaf))
+    answer = opened.edit_context(entry, replacement, **bound)
     if before is None:
         output.json(answer)
     else:

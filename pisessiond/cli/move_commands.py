@@ -10,7 +10,7 @@ from pisessiond.cli.act_output import canvas_for, node_at, say_done, say_fork, s
 from pisessiond.cli.long_act import advised, run_long
 from pisessiond.cli.output import Output
 from pisessiond.cli.remote import (
-    base_leaf_option,
+    bound_act,
     examples,
     given,
     open_session,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 @click.option("--instead", metavar="TEXT", help="What it should do instead of the usual.")
 @click.option("--label", help="Label the summary, or else the entry.")
 @click.option("--dry-run", is_flag=True, help="Say what the move would do; change nothing.")
-@base_leaf_option
+@bound_act
 @width_option
 @remote_command
 def navigate(
@@ -62,7 +62,7 @@ def navigate(
     instead: str | None,
     label: str | None,
     dry_run: bool,
-    base_leaf: str | None,
+    bound: dict[str, Any],
     width: int | None,
 ) -> None:
     """Move the leaf to another entry.
@@ -77,7 +77,7 @@ def navigate(
         "exact": exact,
         "summarize": summarize,
         "summarizer": given(summarizer),
-        "base_leaf": given(base_leaf),
+        **bound,
     }
     with advised(output, opened, session):
         if dry_run:

@@ -15,16 +15,13 @@ from pisessiond.cli.remote import (
     remote_command,
     session_argument,
     socket_option,
+    which_pi_option,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pisessiond.client.blocking import BlockingClient
-
-_which_option = click.option(
-    "--pi", "pid", type=int, metavar="PID", help="Which pi, where several have it open."
-)
 
 
 @click.group(
@@ -143,7 +140,7 @@ def _status_lines(
 @session_argument
 @click.argument("text")
 @click.option("--steer", is_flag=True, help="While it runs: between its steps, not behind them.")
-@_which_option
+@which_pi_option
 @remote_command
 def prompt(
     client: BlockingClient,
@@ -170,7 +167,7 @@ def prompt(
 
 @click.command(epilog=examples("pisessiond abort latest"))
 @session_argument
-@_which_option
+@which_pi_option
 @remote_command
 def abort(client: BlockingClient, output: Output, session: str, pid: int | None) -> None:
     """Stop what the pi that has a session open is at."""

@@ -26,8 +26,8 @@ socket_option = click.option(
 )
 session_argument = click.argument("session", metavar="SESSION")
 latest_argument = click.argument("session", metavar="[SESSION]", default="latest")
-base_leaf_option = click.option(
-    "--base-leaf", metavar="ENTRY", help="Refuse if the leaf is another entry by now."
+which_pi_option = click.option(
+    "--pi", "pid", type=int, metavar="PID", help="Which pi, where several have it open."
 )
 
 width_option = click.option("--width", type=click.IntRange(12, 10_000), help="Cells in a line.")
@@ -36,6 +36,22 @@ width_option = click.option("--width", type=click.IntRange(12, 10_000), help="Ce
 def examples(*lines: str) -> str:
     """The end of a command's help, which click leaves as it is behind a backspace."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def bound_act(function: Callable[..., None]) -> Callable[..., None]:
+    """Gives an act what it is bound to, as `bound`: the leaf it was meant for, and which pi."""
+
+    @click.option("--base-leaf", metavar="ENTRY", help="Refuse if the leaf is another by now.")
+    @which_pi_option
+    @click.option("--when-idle", is_flag=True, help="Wait until a running pi is done.")
+    @functools.wraps(function)
+    def command(
+        *args: Any, base_leaf: str | None, pid: int | None, when_idle: bool, **named: Any
+    ) -> None:
+        bound = {"base_leaf": given(base_leaf), "pi": given(pid), "when_idle": when_idle}
+        function(*args, bound=bound, **named)
+
+    return command
 
 
 def remote_command(

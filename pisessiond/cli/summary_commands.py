@@ -13,7 +13,7 @@ from pisessiond.cli.act_output import canvas_for, say_done
 from pisessiond.cli.long_act import advised, run_long
 from pisessiond.cli.output import Output
 from pisessiond.cli.remote import (
-    base_leaf_option,
+    bound_act,
     examples,
     given,
     latest_argument,
@@ -54,7 +54,7 @@ system messages."""
 @click.option("--input", "with_input", is_flag=True, help="With --dry-run: what is read, too.")
 @click.option("--review", is_flag=True, help="See and change the summary before it is stored.")
 @click.option("--yes", is_flag=True, help="With --review: store it unchanged without asking.")
-@base_leaf_option
+@bound_act
 @width_option
 @remote_command
 def compact(
@@ -69,7 +69,7 @@ def compact(
     with_input: bool,
     review: bool,
     yes: bool,
-    base_leaf: str | None,
+    bound: dict[str, Any],
     width: int | None,
 ) -> None:
     """Let a summary stand for what is older.
@@ -88,15 +88,15 @@ def compact(
     wishes: dict[str, Any] = {
         "summarizer": given(summarizer),
         "custom_instructions": given(instructions),
-        "base_leaf": given(base_leaf),
+        **bound,
     }
     with advised(output, opened, session):
         if dry_run:
             answer = opened.compact(dry_run=True, with_input=with_input, **wishes)
         elif summary is not None:
-            answer = opened.compact(summary=summary, base_leaf=given(base_leaf))
+            answer = opened.compact(summary=summary, **bound)
         elif review:
-            answer = _reviewed(output, opened, wishes, is_confirmed=yes)
+            answer = _reviewed(output, opened, wishes, bound, is_confirmed=yes)
         else:
             answer = run_long(
                 output, "compacting", lambda hear: opened.compact(progress=hear, **wishes)
@@ -169,7 +169,12 @@ def _say_compacted(output: Output, opened: BlockingSession, answer: answers.Comp
 
 
 def _reviewed(
-    output: Output, opened: BlockingSession, wishes: dict[str, Any], *, is_confirmed: bool
+    output: Output,
+    opened: BlockingSession,
+    wishes: dict[str, Any],
+    bound: dict[str, Any],
+    *,
+    is_confirmed: bool,
 ) -> answers.CompactResult:
     """Have a summary written, show it in the editor, and store what comes out of it."""
     written = run_long(
@@ -184,9 +189,7 @@ def _reviewed(
             raise _not_stored(output, "the summary is empty; nothing was written")
         if not is_saved and not is_confirmed and not _confirm():
             raise _not_stored(output, "nothing was written")
-        answer = opened.compact(
-            summary=edited, draft=given(written.get("draft")), base_leaf=wishes["base_leaf"]
-        )
+        answer = opened.compact(summary=edited, draft=given(written.get("draft")), **bound)
     except (click.exceptions.Exit, click.Abort):
         _forget(path)
         raise

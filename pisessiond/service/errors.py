@@ -99,8 +99,8 @@ class AmbiguousOwner(ServiceError):
     def __init__(self, choices: Sequence[dict[str, Any]]) -> None:
         pids = ", ".join(str(one["pid"]) for one in choices)
         super().__init__(
-            f"Several pi have this session open (processes {pids}); name one in `pi`, or go on in "
-            "a fork."
+            f"Several pi have this session open (processes {pids}); name one in `pi` (in a shell "
+            "--pi PID), or go on in a fork."
         )
         self.choices = tuple(choices)
 

@@ -247,6 +247,8 @@ SENT: dict[str, tuple[list[str], str, dict[str, Any]]] = {
     "filter": (["tree", "s1", "--filter", "all"], "session/rows", {"filter": "all"}),
     "zoom": (["graph", "s1", "--zoom", "branches"], "session/graph", {"zoom": "branches"}),
     "base": (["label", "s1", "a", "x", "--base-leaf", "b"], "session/label", {"baseLeaf": "b"}),
+    "which pi": (["label", "s1", "a", "x", "--pi", "42"], "session/label", {"pi": 42}),
+    "when idle": (["navigate", "s1", "a", "--when-idle"], "session/navigate", {"whenIdle": True}),
     "clear": (["label", "s1", "a", "--clear"], "session/label", {"label": None}),
     "start": (["navigate", "s1", "--start"], "session/navigate", {"target": None}),
     "at": (["fork", "s1", "a", "--at"], "session/fork", {"entry": "a", "position": "at"}),

@@ -100,5 +100,8 @@ async def _pi(held: OpenSession, origin: Origin, *, needs_idle: bool) -> Running
     await held.live.settled()
     pi = held.live.decide(origin, needs_idle=needs_idle)
     if pi is None:
-        raise Unsupported("No running pi has this session open.", "a pi that has it open")
+        raise Unsupported(
+            "No running pi has this session open; `pisessiond pi status` tells which pi run where.",
+            "a pi that has it open",
+        )
     return pi
