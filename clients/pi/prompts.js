@@ -1,5 +1,7 @@
 /** Prompts from outside, and the stop. */
 
+import { setTimeout as pause } from 'node:timers/promises';
+
 import { sentence, textOf } from './acts.js';
 import { confirmed } from './consent.js';
 import { after, soon } from './guard.js';
@@ -38,7 +40,7 @@ export async function prompt(drive, params, signal) {
  */
 async function untilTaken(watch) {
   while (watch.state().idle && watch.isTakingPrompt()) {
-    await new Promise((resolve) => after('prompt.turn', LOOKS_EVERY, () => resolve(undefined)));
+    await pause(LOOKS_EVERY);
   }
 }
 

@@ -9,12 +9,15 @@ from typing import Final
 import pytest
 
 from tests.bench.generated import session_file
-from tests.daemon.homes import Home
+from tests.daemon.homes import SLACK, Home
 from tests.nvim.conftest import Opens, Others
 from tests.nvim.conversations import Talk, today
 from tests.nvim.editor import Editor
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]
+
+PAUSE_MS: Final = 100
+"""So long a sidebar may keep its reader waiting in one piece while ten thousand rows come."""
 
 SETTLED: Final = """
 local session = require('pisession.sidebar').current().session
@@ -110,7 +113,7 @@ def test_ten_thousand_entries_open_without_a_pause(
             f"\n{path.name[:12]}: {rows} rows, first paint {painted:.0f} ms, redraw after an"
             f" append {figures[-1][1]:.0f} ms, longest pause {longest:.0f} ms"
         )
-        assert longest < 400
+        assert longest < PAUSE_MS * SLACK
     for painted, redrawn in figures[1:]:
         assert painted < 2_000
         assert redrawn < 3 * figures[0][1] + 150
