@@ -17,7 +17,11 @@ from pisessiond.client.repeating import PATIENCE, may_repeat, pauses
 
 
 class BlockingKept(Protocol):
-    """Something that has to be set up again on a new connection."""
+    """A session that has to be opened again on a new connection."""
+
+    @property
+    def handle(self) -> str:
+        """Under which the daemon of now knows it; another daemon may choose another."""
 
     def restore(self, connection: BlockingConnection) -> None:
         """Does so."""
@@ -55,6 +59,7 @@ class BlockingLastingConnection:
             ConnectionLost: The daemon did not come back, or whether the request was carried out
                 is not known and it must not be made twice.
         """
+        about = self._known_as((params or {}).get("session"))
         while True:
             try:
                 return self._now.call(method, params, timeout, progress=progress)
@@ -62,6 +67,8 @@ class BlockingLastingConnection:
                 self._renew(lost)
                 if not may_repeat(method, params):
                     raise
+                if about is not None:
+                    params = {**(params or {}), "session": about.handle}
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         self._now.notify(method, params)
@@ -73,11 +80,12 @@ class BlockingLastingConnection:
             ConnectionLost: The daemon did not come back.
             TimeoutError: None came in time.
         """
+        about = self._known_as(topic)
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             left = None if deadline is None else max(deadline - time.monotonic(), 0)
             try:
-                return self._now.receive(topic, left)
+                return self._now.receive(topic if about is None else about.handle, left)
             except ConnectionLost as lost:
                 self._renew(lost)
 
@@ -90,6 +98,10 @@ class BlockingLastingConnection:
     def close(self) -> None:
         self._closed = True
         self._now.close()
+
+    def _known_as(self, handle: object) -> BlockingKept | None:
+        """The session that has this handle now."""
+        return next((one for one in self._kept if one.handle == handle), None)
 
     def _renew(self, lost: ConnectionLost) -> None:
         if self._closed:

@@ -20,7 +20,11 @@ from pisessiond.client.repeating import PATIENCE, may_repeat, pauses
 
 
 class Kept(Protocol):
-    """Something that has to be set up again on a new connection."""
+    """A session that has to be opened again on a new connection."""
+
+    @property
+    def handle(self) -> str:
+        """Under which the daemon of now knows it; another daemon may choose another."""
 
     async def restore(self, connection: Connection) -> None:
         """Does so."""
@@ -64,6 +68,7 @@ class LastingConnection:
             ConnectionLost: The daemon did not come back, or whether the request was carried out
                 is not known and it must not be made twice.
         """
+        about = self._known_as((params or {}).get("session"))
         while True:
             connection = self._now
             try:
@@ -72,6 +77,8 @@ class LastingConnection:
                 await self._renew(connection, lost)
                 if not may_repeat(method, params):
                     raise
+                if about is not None:
+                    params = {**(params or {}), "session": about.handle}
 
     async def notify(self, method: str, params: dict[str, Any]) -> None:
         await self._now.notify(method, params)
@@ -83,12 +90,13 @@ class LastingConnection:
             ConnectionLost: The daemon did not come back.
             TimeoutError: None came in time.
         """
+        about = self._known_as(topic)
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             connection = self._now
             left = None if deadline is None else max(deadline - time.monotonic(), 0)
             try:
-                return await connection.receive(topic, left)
+                return await connection.receive(topic if about is None else about.handle, left)
             except ConnectionLost as lost:
                 await self._renew(connection, lost)
 
@@ -101,6 +109,10 @@ class LastingConnection:
     async def aclose(self) -> None:
         self._closed = True
         await self._now.aclose()
+
+    def _known_as(self, handle: object) -> Kept | None:
+        """The session that has this handle now."""
+        return next((one for one in self._kept if one.handle == handle), None)
 
     async def _renew(self, old: Connection, lost: ConnectionLost) -> None:
         """Has another connection when it returns, whoever of the callers made it."""

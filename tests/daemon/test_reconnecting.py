@@ -183,3 +183,62 @@ def test_without_reconnect_a_loss_is_said(home: Home) -> None:
         os.kill(client.status()["pid"], signal.SIGKILL)
         with pytest.raises(ConnectionLost):
             client.sessions()
+
+
+def copies(home: Home) -> tuple[Path, Path]:
+    """Two files of one session id, so that the first to be opened has it for a handle."""
+    first = beginning(home)
+    second = first.with_name(f"copy-{first.name}")
+    second.write_bytes(first.read_bytes())
+    return first, second
+
+
+def _told(path: Path) -> list[str]:
+    """Which of these words are in a file."""
+    text = path.read_text("utf-8")
+    return [words for words in ("to the first", "to the second") if words in text]
+
+
+def kill(home: Home) -> None:
+    (daemon,) = home.daemons()
+    os.kill(daemon.pid, signal.SIGKILL)
+    daemon.wait(10)
+
+
+def test_an_act_lands_in_its_own_file_where_a_new_daemon_gives_another_handle(home: Home) -> None:
+    first, second = copies(home)
+    with (
+        blocking.connect(name="one", reconnect=True) as one,
+        blocking.connect(name="two", reconnect=True) as two,
+    ):
+        of_first, of_second = one.open(path=str(first)), two.open(path=str(second))
+        assert (of_first.handle, of_second.handle) == ("shared", str(second))
+        kill(home)
+
+        of_second.append(user_message("to the second"))
+        of_first.append(user_message("to the first"))
+
+        assert (of_first.handle, of_second.handle) == (str(first), "shared")
+    assert _told(first) == ["to the first"]
+    assert _told(second) == ["to the second"]
+
+
+@pytest.mark.anyio
+async def test_so_it_does_for_whoever_reads_and_acts_on_a_loop(home: Home) -> None:
+    first, second = copies(home)
+    async with (
+        aio.connect(name="one", reconnect=True) as one,
+        aio.connect(name="two", reconnect=True) as two,
+    ):
+        of_first, of_second = await one.open(path=str(first)), await two.open(path=str(second))
+        assert (of_first.handle, of_second.handle) == ("shared", str(second))
+        await anyio.to_thread.run_sync(kill, home)
+
+        await of_second.append(user_message("to the second"))
+        done = await of_first.append(user_message("to the first"))
+        with anyio.fail_after(10):
+            while of_first.leaf != done["ids"][0]:
+                async for _ in of_first.changes(1):
+                    break
+    assert _told(first) == ["to the first"]
+    assert _told(second) == ["to the second"]
