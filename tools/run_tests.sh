@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # All tests of pytest: what is measured first, alone; then two halves at once, since those that
-# drive editors and a real pi wait most of their time. Each half has its own summary at its end.
+# drive editors, daemons and a real pi wait most of their time. Each half has its own summary at its end.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-driving=(tests/bridge tests/nvim tests/vscode)
+driving=(tests/bridge tests/daemon tests/nvim tests/vscode)
 status=0
 
 .venv/bin/python -m pytest tests/bench || status=1

@@ -110,6 +110,11 @@ describe('the rows', () => {
     });
 
     it('stay so when the daemon is restarted by the command', async () => {
+      // A script that has just ended may still be taken for one who uses the daemon: a question.
+      await until(async () => {
+        const { clients } = await inside.connection.request('daemon/status', {});
+        return clients.length === 1;
+      }, 'the end of all others');
       const states: string[] = [];
       const unlisten = inside.connection.onState((state) => states.push(state));
       await vscode.commands.executeCommand('pisessiond.restartDaemon');
