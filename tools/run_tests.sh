@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All tests of pytest: what is measured first, alone; then two halves at once, since those that
-# drive editors, daemons and a real pi wait most of their time. Each half has its own summary at its end.
+# drive editors, daemons and a real pi wait most of their time. Each half has its own summary.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
