@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -87,7 +87,13 @@ class Home:
 
     def daemons(self) -> list[psutil.Process]:
         """The daemons that live here, apart from those that are only about to detach."""
-        return [one for one in self._processes() if "serve" in one.cmdline()]
+        found = []
+        for one in self._processes():
+            # One may end between two looks.
+            with suppress(psutil.Error):
+                if "serve" in one.cmdline():
+                    found.append(one)
+        return found
 
     def _processes(self) -> list[psutil.Process]:
         found = []
