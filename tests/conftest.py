@@ -25,6 +25,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    # Figures that were promised to be printed are seen by whoever runs the tests.
+    passed = terminalreporter.getreports("passed")
+    told = [one.capstdout for one in passed if "figures" in one.keywords and one.capstdout]
+    if told:
+        terminalreporter.section("figures")
+        terminalreporter.write("\n".join(text.strip("\n") for text in told) + "\n")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def state_of_its_own() -> Iterator[None]:
     """No test finds, starts or stops the daemon of whoever runs it."""

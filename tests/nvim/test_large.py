@@ -91,6 +91,7 @@ def copied(path: Path, folder: Path) -> Path:
     return copy
 
 
+@pytest.mark.figures
 def test_ten_thousand_entries_open_without_a_pause(
     home: Home, cwd: Path, start: Opens, other: Others
 ) -> None:
@@ -123,6 +124,7 @@ def test_ten_thousand_entries_open_without_a_pause(
         assert redrawn < 3 * figures[0][1] + 150
 
 
+@pytest.mark.figures
 def test_a_hundred_times_the_entries_take_at_most_twice_the_time(
     home: Home, cwd: Path, start: Opens, other: Others
 ) -> None:

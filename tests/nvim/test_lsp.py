@@ -354,6 +354,7 @@ def is_taken(path: Path) -> bool:
     return re.search(rb'"type"\s*:\s*"session"', first) is not None
 
 
+@pytest.mark.figures
 def test_a_file_of_20_mb_has_its_outline_about_as_soon_as_it_is_open(
     opens: OpensFiles, cwd: Path
 ) -> None:

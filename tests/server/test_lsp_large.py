@@ -95,6 +95,7 @@ async def until(is_so: Callable[[], bool]) -> None:
         await asyncio.sleep(0.001)
 
 
+@pytest.mark.figures
 def test_a_large_file_has_its_outline_about_as_soon_as_it_is_open() -> None:
     with real_daemon() as daemon:
         path = Path(shutil.copy(session_file(ENTRIES), daemon.folder / "large.jsonl"))

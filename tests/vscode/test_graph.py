@@ -282,6 +282,7 @@ _CONTRASTS: Final = """
 """
 
 
+@pytest.mark.figures
 def test_lanes_and_texts_stand_out_in_every_theme(
     desk: Window, home: Home, shown: tuple[Session, Graph]
 ) -> None:
@@ -440,6 +441,7 @@ async (tree, [pixels, frames]) => {
 """
 
 
+@pytest.mark.figures
 def test_ten_thousand_entries_scroll_smoothly(desk: Window, home: Home) -> None:
     talk = long_talk(home.folder / "graph")
     assert len(talk.entries) == ENTRIES
