@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from pisessiond.core.lines import EntryId
-from pisessiond.service.errors import PiUnknown, Unsupported
-from pisessiond.service.live.pi import RunningPi, Silent
-from pisessiond.service.live.routing import refusal
+from pisessiond.service.errors import Unsupported
+from pisessiond.service.live.pi import RunningPi
+from pisessiond.service.live.routing import ask_once, asker
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.types import Done, Origin
 
@@ -79,19 +78,7 @@ async def _ask(
     pi = await _pi(held, origin, needs_idle=needs_idle)
     if not pi.bridge.offers(method):
         raise Unsupported(f"pi {pi.pid} takes no such word from outside.", "a newer pi or bridge")
-    name = origin.request_id or uuid.uuid4().hex
-    whole = {
-        **params,
-        "request_id": f"{origin.client_id}:{name}",
-        "client": origin.client,
-        "client_id": origin.client_id,
-    }
-    try:
-        answer = await pi.ask(method, whole, _SECONDS)
-    except Silent:
-        raise PiUnknown(pi.pid) from None
-    if (refused := answer.get("refused")) is not None:
-        raise refusal(held, pi, refused, answer)
+    answer = await ask_once(held, pi, method, {**params, **asker(origin)}, _SECONDS)
     await held.look()
     return answer
 

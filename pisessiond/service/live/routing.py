@@ -91,18 +91,47 @@ def _params(act: Act, call: PiCall, left: EntryId | None) -> dict[str, Any]:
     origin = act.origin
     assert isinstance(origin, Origin)
     given_ids = "+".join(str(new.head.id) for new in act.entries)
-    name = origin.request_id or (given_ids if call.method == "pi/append" else uuid.uuid4().hex)
-    params = {
-        **call.params,
-        "request_id": f"{origin.client_id}:{name}",
-        "client": origin.client,
-        "client_id": origin.client_id,
-    }
+    name = given_ids if call.method == "pi/append" else None
+    params: dict[str, Any] = {**call.params, **asker(origin, name=name)}
     if act.base_leaf is not UNSET:
         params["base_leaf"] = act.base_leaf
     elif call.is_bound:
         params["base_leaf"] = left
     return params
+
+
+def asker(origin: Origin, *, name: str | None = None, act: str = "") -> dict[str, str]:
+    """Who asks a bridge, and under which id; asking again under it repeats the answer.
+
+    Args:
+        origin: the client.
+        name: names the request where the client does not; None: nothing does, it is made once.
+        act: begins the id, where one request of a client asks pi for more than one thing.
+    """
+    named = origin.request_id or name or uuid.uuid4().hex
+    return {
+        "request_id": f"{act}{origin.client_id}:{named}",
+        "client": origin.client,
+        "client_id": origin.client_id,
+    }
+
+
+async def ask_once(
+    held: SessionQueue, pi: RunningPi, method: str, params: dict[str, Any], seconds: float
+) -> dict[str, Any]:
+    """What a pi answers that has done it.
+
+    Raises:
+        PiUnknown: no answer came; it may have done it.
+        ServiceError, SessionError: it would not; see `refusal`.
+    """
+    try:
+        answer = await pi.ask(method, params, seconds)
+    except Silent:
+        raise PiUnknown(pi.pid) from None
+    if (refused := answer.get("refused")) is not None:
+        raise refusal(held, pi, refused, answer)
+    return answer
 
 
 async def _ask(asked: Asked, pi: RunningPi) -> dict[str, Any]:

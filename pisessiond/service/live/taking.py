@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Final, Literal
 
 import anyio
@@ -10,7 +9,7 @@ import anyio
 from pisessiond.core.lines import EntryId
 from pisessiond.service.errors import PiUnknown, Unsupported
 from pisessiond.service.live.pi import RunningPi, Silent
-from pisessiond.service.live.routing import refusal
+from pisessiond.service.live.routing import ask_once, asker
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.types import Forked, Origin
 
@@ -48,17 +47,12 @@ async def fork_in_pi(
     if wanted is None:
         raise Unsupported("An empty session is not forked.", "a first message")
     params = {
-        **_who(origin, "fork"),
+        **asker(origin, act="fork:"),
         "entry": wanted,
         "position": "at" if entry is None else position or "before",
     }
     gen = pi.gen
-    try:
-        answer = await pi.ask("pi/fork", params, _SECONDS)
-    except Silent:
-        raise PiUnknown(pi.pid) from None
-    if (refused := answer.get("refused")) is not None:
-        raise refusal(held, pi, refused, answer)
+    answer = await ask_once(held, pi, "pi/fork", params, _SECONDS)
     made = None
     with anyio.move_on_after(_SECONDS):
         made = await pi.session_of(gen + 1)
@@ -72,7 +66,7 @@ async def take(pi: RunningPi, forked: Forked, origin: Origin) -> str | None:
     """Have it open the fork; why it stayed, in a sentence, None when it came."""
     if forked.path is None or forked.unsaved:
         return "The fork has no file yet, so that pi cannot open it."
-    params = {**_who(origin, "switch"), "file": forked.path}
+    params = {**asker(origin, act="switch:"), "file": forked.path}
     try:
         answer = await pi.ask("pi/switch", params, _SECONDS)
     except Silent:
@@ -80,12 +74,3 @@ async def take(pi: RunningPi, forked: Forked, origin: Origin) -> str | None:
     if answer.get("refused") is None:
         return None
     return answer.get("message") or f"pi {pi.pid} would not leave."
-
-
-def _who(origin: Origin, what: str) -> dict[str, str]:
-    name = origin.request_id or uuid.uuid4().hex
-    return {
-        "request_id": f"{what}:{origin.client_id}:{name}",
-        "client": origin.client,
-        "client_id": origin.client_id,
-    }
