@@ -365,8 +365,3 @@ class OpenSession(SessionActs):
         return await self.ask(
             lambda session: make_nodes(session, [session.row_of(entry) for entry in entries])
         )
-
-    async def line_numbers(self, entries: Sequence[EntryId]) -> dict[EntryId, int]:
-        """Where these entries stand in the file, in lines counted from 1."""
-        line = self.session.index.line
-        return {entry: line[self.session.row_of(entry)] for entry in entries}

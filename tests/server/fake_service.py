@@ -545,9 +545,6 @@ class FakeSession:
     async def check(self) -> Sequence[Problem]:
         return list(self.problems)
 
-    async def line_numbers(self, entries: Sequence[EntryId]) -> dict[EntryId, int]:
-        return {entry: number for number, entry in enumerate(self.lines, 2)}
-
 
 class FakeSessions:
     """All sessions, by handle."""
