@@ -125,7 +125,7 @@ class FollowedFile:
     def _advance(self, length: int, last: bytes) -> None:
         """Go on behind whole lines, of which `last` is the end, if not all."""
         self._end += length
-        self._last = (self._last + last)[-_LAST:]
+        self._last = (self._last + last[-_LAST:])[-_LAST:]
         self._open_tail = b""
 
     def _foreign_line(self, line: bytes, offset: int) -> StoredLine:
