@@ -70,30 +70,31 @@ function M.send(sidebar, body, deliver, done)
   end)
 end
 
---- Prompts pi with words, or opens the prompt for it.
 ---@param sidebar pisession.Sidebar
 ---@param words string[]
-function M.prompt(sidebar, _, words)
+---@param to 'pi'|'steer'
+local function send_or_open(sidebar, words, to)
   local why = hindrance(sidebar.session)
   if why then
     return sidebar:say(why)
   elseif #words > 0 then
-    return M.send(sidebar, table.concat(words, ' '))
+    return M.send(sidebar, table.concat(words, ' '), to == 'steer' and to or nil)
   end
-  require('pisession.prompting').open(sidebar, '', 'pi')
+  require('pisession.prompting').open(sidebar, '', to)
+end
+
+--- Prompts pi with words, or opens the prompt for it.
+---@param sidebar pisession.Sidebar
+---@param words string[]
+function M.prompt(sidebar, _, words)
+  send_or_open(sidebar, words, 'pi')
 end
 
 --- Steers pi with words, or opens the prompt for it.
 ---@param sidebar pisession.Sidebar
 ---@param words string[]
 function M.steer(sidebar, _, words)
-  local why = hindrance(sidebar.session)
-  if why then
-    return sidebar:say(why)
-  elseif #words > 0 then
-    return M.send(sidebar, table.concat(words, ' '), 'steer')
-  end
-  require('pisession.prompting').open(sidebar, '', 'steer')
+  send_or_open(sidebar, words, 'steer')
 end
 
 --- Opens the prompt; where a pi could have it, after asking whom it is for.
