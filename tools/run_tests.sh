@@ -24,22 +24,16 @@ wait "$running"
 failed_driving=$?
 cat "$log"
 
-again() {
-    local cache="$1"
-    shift
+# Whether a half has passed, by how pytest ended, maybe at its second try.
+passes() {
+    local ended="$1" cache="$2"
+    shift 2
+    # 1 is pytest's word for failed tests; anything else is no matter of the machine's load.
+    [ "$ended" = 1 ] || return "$ended"
     echo "run_tests: once more, alone, what failed"
     .venv/bin/python -m pytest -o "cache_dir=$cache" --last-failed --last-failed-no-failures none "$@"
 }
 
-# 1 is pytest's word for failed tests; anything else is no matter of the machine's load.
-case "$failed_others" in
-0) ;;
-1) again build/cache-others "${others[@]}" || status=1 ;;
-*) status=1 ;;
-esac
-case "$failed_driving" in
-0) ;;
-1) again build/cache-driving "${driving[@]}" || status=1 ;;
-*) status=1 ;;
-esac
+passes "$failed_others" build/cache-others "${others[@]}" || status=1
+passes "$failed_driving" build/cache-driving "${driving[@]}" || status=1
 exit "$status"
