@@ -10,13 +10,12 @@ import { LIMIT, openWindow, until } from './windows';
 
 describe('a window on a session that no pi with the bridge has open', () => {
   const place = new Place();
-  const environment = { ...process.env };
   const settings = join(place.folder, 'agent', 'settings.json');
   let editor: Editor;
   let path: string;
 
   before(async () => {
-    Object.assign(process.env, place.env);
+    place.enter();
     const talk = new Talk();
     talk.user('Fix it');
     talk.answer('Done', 20_000);
@@ -27,7 +26,6 @@ describe('a window on a session that no pi with the bridge has open', () => {
   after(async () => {
     editor.close();
     await place.end();
-    process.env = environment;
   }, LIMIT);
 
   const message = () =>

@@ -8,11 +8,10 @@ import { labels, LIMIT, openWindow, until } from './windows';
 
 describe('a window with much to compact', () => {
   const place = new Place();
-  const environment = { ...process.env };
   let editor: Editor;
 
   before(async () => {
-    Object.assign(process.env, place.env);
+    place.enter();
     place.settings("[summarizer]\nuse = 'extract'\n");
     const talk = new Talk();
     for (let turn = 0; turn < 12; turn++) {
@@ -27,7 +26,6 @@ describe('a window with much to compact', () => {
   after(async () => {
     editor.close();
     await place.end();
-    process.env = environment;
   }, LIMIT);
 
   async function tree(): Promise<string[]> {

@@ -36,6 +36,8 @@ export class Place {
   };
   private readonly connections: Connection[] = [];
   private sessions = 0;
+  /** What stood in this process's environment before it was entered. */
+  private before: NodeJS.ProcessEnv | undefined;
 
   constructor() {
     mkdirSync(this.work);
@@ -53,6 +55,12 @@ export class Place {
       },
     };
     writeFileSync(join(this.agent, 'models.json'), JSON.stringify(models));
+  }
+
+  /** What this process starts belongs here, until the end. */
+  enter(): void {
+    this.before = { ...process.env };
+    Object.assign(process.env, this.env);
   }
 
   /** A connection that is up; a client of its own. */
@@ -115,6 +123,7 @@ export class Place {
 
   /** Takes everything away where no daemon was started. */
   remove(): void {
+    process.env = this.before ?? process.env;
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }

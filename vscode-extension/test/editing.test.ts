@@ -54,11 +54,10 @@ interface Item {
 
 describe('a window with several rows selected', () => {
   const place = new Place();
-  const environment = { ...process.env };
   let editor: Editor;
 
   before(async () => {
-    Object.assign(process.env, place.env);
+    place.enter();
     const talk = new Talk();
     talk.user('Fix the login test');
     talk.step('pytest -q', 'x'.repeat(4000), 30_000);
@@ -73,7 +72,6 @@ describe('a window with several rows selected', () => {
   after(async () => {
     editor.close();
     await place.end();
-    process.env = environment;
   }, LIMIT);
 
   const words = async (label: string) => (await find(editor, label)).item as Item;

@@ -9,7 +9,6 @@ import { find, labels, LIMIT, openWindow, select, until } from './windows';
 
 describe('a window in which more happens than one asked for', () => {
   const place = new Place();
-  const environment = { ...process.env };
   let editor: Editor;
   let first: string;
   let second: string;
@@ -24,7 +23,7 @@ describe('a window in which more happens than one asked for', () => {
   }
 
   before(async () => {
-    Object.assign(process.env, place.env);
+    place.enter();
     first = talk('one');
     second = talk('two');
     editor = await openWindow(place);
@@ -33,7 +32,6 @@ describe('a window in which more happens than one asked for', () => {
   after(async () => {
     editor.close();
     await place.end();
-    process.env = environment;
   }, LIMIT);
 
   async function opens(name: string): Promise<void> {

@@ -68,12 +68,11 @@ describe('the walk of the hits', () => {
 
 describe('a window in which one searches', () => {
   const place = new Place();
-  const environment = { ...process.env };
   let editor: Editor;
   let selection: () => { id: string }[];
 
   before(async () => {
-    Object.assign(process.env, place.env);
+    place.enter();
     const talk = new Talk();
     talk.user('Fix the login test');
     talk.step('pytest -q needle', 'x', 30_000);
@@ -93,7 +92,6 @@ describe('a window in which one searches', () => {
   after(async () => {
     editor.close();
     await place.end();
-    process.env = environment;
   }, LIMIT);
 
   const description = () =>

@@ -23,13 +23,12 @@ interface Item {
 
 describe('the sessions of a window', () => {
   const place = new Place();
-  const environment = { ...process.env };
   let editor: Editor;
   let other: Connection;
   let first: string;
 
   before(async () => {
-    Object.assign(process.env, place.env);
+    place.enter();
     first = place.write(talk('The first thing').entries, 'first');
     place.write(talk('A second thing').entries, 'second');
     editor = await openWindow(place);
@@ -39,7 +38,6 @@ describe('the sessions of a window', () => {
   after(async () => {
     editor.close();
     await place.end();
-    process.env = environment;
   }, LIMIT);
 
   const drawn = () => editor.draw(VIEW);

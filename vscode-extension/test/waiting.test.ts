@@ -200,12 +200,11 @@ test('the row that another program wrote last is the newest one, for a quarter o
 
 describe('a window with something wrong', () => {
   const place = new Place();
-  const environment = { ...process.env };
   let editor: Editor;
   let path: string;
 
   before(async () => {
-    Object.assign(process.env, place.env);
+    place.enter();
     const talk = new Talk();
     talk.user('Fix the login test');
     talk.answer('Done', 36_000);
@@ -219,7 +218,6 @@ describe('a window with something wrong', () => {
   after(async () => {
     editor.close();
     await place.end();
-    process.env = environment;
   }, LIMIT);
 
   const shown = () =>

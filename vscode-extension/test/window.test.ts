@@ -18,11 +18,10 @@ const { contributes } = MANIFEST as Contributed;
 
 describe('a window with a daemon', () => {
   const place = new Place();
-  const environment = { ...process.env };
   let editor: Editor;
 
   before(async () => {
-    Object.assign(process.env, place.env);
+    place.enter();
     const talk = new Talk();
     talk.user('Fix the login test that fails on CI');
     talk.step('pytest -q', 'x'.repeat(4000), 30_000);
@@ -41,7 +40,6 @@ describe('a window with a daemon', () => {
   after(async () => {
     editor.close();
     await place.end();
-    process.env = environment;
   }, LIMIT);
 
   async function select(label: string): Promise<void> {
