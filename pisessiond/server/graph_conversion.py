@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pisessiond.core.graph.lines import BranchEnd, GraphLine, Lane
-from pisessiond.protocol import graph_models
+from pisessiond.protocol import graph_models, row_models
 from pisessiond.server import row_conversion
 from pisessiond.server.envelope import RawJson, encode_result
 from pisessiond.service.graph_pages import GraphPage
+
+_SHARED: Final = row_models.Row.model_fields.keys() & graph_models.GraphLine.model_fields.keys()
+"""What a line has in common with the row of the tree that it is."""
 
 
 def graph_text(given: GraphPage) -> RawJson:
@@ -35,33 +40,15 @@ def graph_result(given: GraphPage) -> graph_models.GraphResult:
 
 def _line(given: GraphLine) -> graph_models.GraphLine:
     row = row_conversion.row(given.row)
+    shared = {name: getattr(row, name) for name in row.model_fields_set & _SHARED}
     made = graph_models.GraphLine.model_construct(
-        id=row.id,
-        kind=row.kind,
-        entry=row.entry,
-        first=row.first,
-        last=row.last,
-        entries=row.entries,
-        title=row.title,
-        label=row.label,
-        counts=row.counts,
-        failed=row.failed,
-        outcome=row.outcome,
-        time=row.time,
-        duration=row.duration,
-        tokens=row.tokens,
-        size=row.size,
-        flags=row.flags,
-        forks=row.forks,
-        by=row.by,
+        **shared,
         lane=given.lane,
         parent=given.parent,
         next=given.next,
         passing=[_lane(one) for one in given.passing],
         leaving=[_lane(one) for one in given.leaving],
     )
-    if row.out is not None:
-        made.out = row.out
     if given.comes_out:
         made.comes_out = True
     if given.end is not None:
