@@ -6,15 +6,16 @@
 import type { Daemon } from '../daemon/connection';
 import type { Message } from '../rpc/peer';
 import type { GraphResult, OpenResult } from '../model/wire';
-import type { Kept, Wish } from './messages';
+import { isSameSession, type Named } from '../model/identity';
+import type { Wish } from './messages';
 
 /** Milliseconds in which changes are joined. */
 export const JOIN = 200;
 
 /** What the window tells of the session that it shows. */
 export interface Shown {
-  /** Its handle; undefined while none is open. */
-  handle: () => string | undefined;
+  /** Undefined while none is open. */
+  which: () => Named | undefined;
   /** Whenever it was read, read anew, or another one took its place. */
   onRead: (listener: () => void) => () => void;
 }
@@ -30,7 +31,7 @@ export class GraphFeed {
 
   constructor(
     private readonly daemon: Daemon,
-    private readonly which: Pick<Kept, 'session' | 'path'>,
+    private readonly which: Named,
     private readonly shown: Shown,
     private readonly changed: () => void,
   ) {
@@ -52,7 +53,14 @@ export class GraphFeed {
 
   /** Whether it is the session that the window shows. */
   get isShown(): boolean {
-    return this.shown.handle() === this.which.session;
+    const shown = this.shown.which();
+    return shown !== undefined && isSameSession(this.which, shown);
+  }
+
+  /** Its handle at the daemon of now. */
+  private get handle(): string {
+    const named = this.isShown ? this.shown.which() : this.info;
+    return named?.session ?? this.which.session;
   }
 
   /**
@@ -61,7 +69,7 @@ export class GraphFeed {
    */
   async lines(wish: Wish): Promise<GraphResult> {
     await this.open();
-    return this.daemon.request('session/graph', { session: this.which.session, ...wish });
+    return this.daemon.request('session/graph', { session: this.handle, ...wish });
   }
 
   /** Nothing is asked or told any more. */
@@ -70,7 +78,7 @@ export class GraphFeed {
     clearTimeout(this.timer);
     this.unlisten.forEach((unlisten) => unlisten());
     if (this.opening && !this.isShown && this.daemon.state === 'ready') {
-      this.daemon.request('session/close', { session: this.which.session }).catch(() => undefined);
+      this.daemon.request('session/close', { session: this.handle }).catch(() => undefined);
     }
   }
 
@@ -93,7 +101,7 @@ export class GraphFeed {
   }
 
   private hear(message: Message): void {
-    const isOurs = 'session' in message.params && message.params.session === this.which.session;
+    const isOurs = 'session' in message.params && message.params.session === this.handle;
     if (!isOurs) {
       return;
     }

@@ -4,12 +4,13 @@ import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import { asFailure } from '../rpc/failure';
 import { cleanLine, cut } from '../texts/plain';
+import type { Named } from '../model/identity';
 import type { EntryId } from '../model/wire';
 import type { CurrentSession } from '../views/current';
 import type { Connection } from '../daemon/connection';
 import { GraphFeed } from './feed';
 import { pageHtml } from './html';
-import type { FromPage, Kept, ToPage } from './messages';
+import type { FromPage, ToPage } from './messages';
 import { noticeOf } from './notice';
 
 export const VIEW = 'pisessiond.graph';
@@ -33,12 +34,12 @@ export class GraphPanel {
 
   constructor(
     readonly panel: vscode.WebviewPanel,
-    readonly which: Pick<Kept, 'session' | 'path'>,
+    readonly which: Named,
     private readonly around: Surroundings,
   ) {
     const { connection, current } = around;
     const shown = {
-      handle: () => current.model?.handle,
+      which: () => current.model?.info,
       onRead: (listener: () => void) =>
         current.on(({ what }) => {
           if (what === 'reset' || what === 'switched') {

@@ -24,6 +24,7 @@ import type {
   TreeFilter,
 } from './wire';
 import { Emitter } from './events';
+import { isSameSession } from './identity';
 import type { Level } from './level';
 import { PAGE, RowLevels, type Found, type LevelKey } from './rows';
 import { outsideRow, type Outside } from './outside';
@@ -250,8 +251,9 @@ export class SessionModel {
   }
 
   private async take(answer: OpenResult, filter: TreeFilter, mine: number): Promise<void> {
-    const isSame = this.handle === answer.session && this.shownFilter === filter;
-    if (this.handle !== answer.session) {
+    const isAnother = this.info === undefined || !isSameSession(this.info, answer);
+    const isSame = !isAnother && this.shownFilter === filter;
+    if (isAnother) {
       this.rows.setFolds(this.rememberedFolds(answer));
     }
     this.problem = undefined;
