@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.homes import Home
-from tests.nvim.conftest import Opens
+from tests.nvim.conftest import Opens, Others
 from tests.nvim.conversations import Talk, login_fix, today
 from tests.nvim.editor import Editor
 
@@ -170,6 +170,28 @@ def test_details_show_the_first_400_characters_cleaned(home: Home, cwd: Path, st
     line = editor.sees("On the active branch · entry ", "1 entry, +")
     assert "and what no one sees" not in line
     assert "and what no one sees" not in editor.screen()
+
+
+def test_open_details_keep_up_with_their_row(
+    home: Home, cwd: Path, start: Opens, other: Others
+) -> None:
+    talk = login_fix(cwd)
+    before = talk.leaf
+    told = talk.user("Tell me this")
+    path = talk.write(home.agent)
+    editor = start(setup={"width": 60}, columns=170, lines=40).opens()
+    editor.goes_to("Tell")
+    editor.keys("K")
+    editor.sees("On the active branch · entry ", "1 entry, +")
+    session = other(path)
+    session.label(told, "by another window")
+    editor.sees("You, ", "label: by another window")
+    # Its row goes into the fold of what is ahead, and what was asked about stays to be read.
+    session.navigate(before)
+    editor.sees('entries, to "Tell me thi')
+    editor.sees("You, ", "label: by another window")
+    editor.keys("q")
+    editor.loses("You, ")
 
 
 def test_the_preview_folds_output_and_follows_the_cursor(editor: Editor) -> None:

@@ -92,6 +92,7 @@ return function(Sidebar)
       windows.restore(self.window, self.view, anchor)
       self:look_at_leaf_once()
       require('pisession.follow').seen(self)
+      require('pisession.looking').keep_up(self)
     end
     self:show_header(width, #rows, signs)
   end

@@ -16,7 +16,12 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace('pisession.float')
 
-local opened = {} ---@type table<integer, true>
+---@class pisession.Beside what a float stands beside, in cells of the screen
+---@field left integer
+---@field right integer
+---@field line integer
+
+local opened = {} ---@type table<integer, pisession.Beside>
 
 --- Cells and lines that are left around a float at least.
 local MARGIN = 4
@@ -38,17 +43,29 @@ local function sizes(lines, options)
   return width, math.max(math.min(wanted, vim.o.lines - MARGIN - 2), 1)
 end
 
---- Beside the window one is in, at the height of its cursor.
----@param width integer
----@param height integer
----@return integer row
----@return integer column
-local function place(width, height)
+--- The window one is in, at the height of its cursor.
+---@return pisession.Beside
+local function here()
   local left = vim.api.nvim_win_get_position(0)[2]
   local right = left + vim.api.nvim_win_get_width(0)
+  return { left = left, right = right, line = vim.fn.screenrow() - 1 }
+end
+
+--- Where a float stands: on the side of a window that has more room.
+---@param beside pisession.Beside
+---@param width integer
+---@param height integer
+---@return vim.api.keyset.win_config
+local function place(beside, width, height)
+  local left, right = beside.left, beside.right
   local column = left >= vim.o.columns - right and left - width - 3 or right + 1
-  column = math.max(math.min(column, vim.o.columns - width - 2), 0)
-  return math.max(math.min(vim.fn.screenrow() - 1, vim.o.lines - height - MARGIN), 0), column
+  return {
+    relative = 'editor',
+    row = math.max(math.min(beside.line, vim.o.lines - height - MARGIN), 0),
+    col = math.max(math.min(column, vim.o.columns - width - 2), 0),
+    width = width,
+    height = height,
+  }
 end
 
 ---@param lines string[]
@@ -96,19 +113,12 @@ end
 function M.open(lines, options)
   options = options or {}
   local buffer = make_buffer(lines, options.filetype)
-  local width, height = sizes(lines, options)
-  local row, column = place(width, height)
-  local window = vim.api.nvim_open_win(buffer, options.enter ~= false, {
-    relative = 'editor',
-    row = row,
-    col = column,
-    width = width,
-    height = height,
-    style = 'minimal',
-    border = 'rounded',
-    title = options.title and (' ' .. text.cut(options.title, width - 2, '…') .. ' ') or nil,
-  })
-  opened[window] = true
+  local beside = here()
+  local config = place(beside, sizes(lines, options))
+  config.style, config.border = 'minimal', 'rounded'
+  config.title = options.title and (' ' .. text.cut(options.title, config.width - 2, '…') .. ' ')
+  local window = vim.api.nvim_open_win(buffer, options.enter ~= false, config)
+  opened[window] = beside
   windows.set(window, 'wrap', true)
   windows.set(window, 'linebreak', true)
   windows.set(window, 'cursorline', options.stay ~= nil)
@@ -121,6 +131,18 @@ function M.open(lines, options)
     })
   end
   return window, buffer
+end
+
+--- Puts other lines into a float, beside what it stands beside.
+---@param window integer
+---@param lines string[]
+---@param options pisession.FloatOptions?
+function M.renew(window, lines, options)
+  local buffer = vim.api.nvim_win_get_buf(window)
+  vim.bo[buffer].modifiable = true
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
+  vim.bo[buffer].modifiable = false
+  vim.api.nvim_win_set_config(window, place(opened[window], sizes(lines, options or {})))
 end
 
 --- Closes the floats of a tab page, whose sidebar is gone.

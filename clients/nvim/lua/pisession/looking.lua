@@ -121,6 +121,55 @@ local function running_at(sidebar, row)
   return require('pisession.standing').of(sidebar.session, sidebar.view.rows)[row.id] or {}
 end
 
+---@class pisession.Details
+---@field window integer the float
+---@field session pisession.Session
+---@field row string the id of the row it is about
+---@field entry table? whose text it shows
+---@field lines string[]
+
+---@param sidebar pisession.Sidebar
+---@param row pisession.Row
+---@param entry table?
+---@return string[] lines
+---@return pisession.FloatOptions options
+local function drawn(sidebar, row, entry)
+  local window = sidebar.session.size and sidebar.session.size.window
+  local lines = detail_lines(row, entry, window, running_at(sidebar, row))
+  local widths = vim.tbl_map(text.width, lines)
+  return lines, { width = math.min(math.max(unpack(widths)) + 1, WIDEST) }
+end
+
+---@param sidebar pisession.Sidebar
+---@param id string
+---@return pisession.Row?
+local function row_in_sight(sidebar, id)
+  local line = sidebar.view:line_of(id)
+  return line and sidebar.view:row_at(line)
+end
+
+--- Lets open details say what their row says by now: sizes come after the rows, and others move,
+--- label and take out. What they are about stays in sight when its row goes.
+---@param sidebar pisession.Sidebar
+function M.keep_up(sidebar)
+  local details = sidebar.details
+  if not details then
+    return
+  elseif not vim.api.nvim_win_is_valid(details.window) then
+    sidebar.details = nil
+    return
+  end
+  local row = details.session == sidebar.session and row_in_sight(sidebar, details.row)
+  if not row then
+    return
+  end
+  local lines, options = drawn(sidebar, row, details.entry)
+  if not vim.deep_equal(lines, details.lines) then
+    details.lines = lines
+    float.renew(details.window, lines, options)
+  end
+end
+
 ---@param sidebar pisession.Sidebar
 ---@param row pisession.Row?
 function M.details(sidebar, row)
@@ -128,10 +177,15 @@ function M.details(sidebar, row)
     return
   end
   local function show(entry)
-    local window = sidebar.session.size and sidebar.session.size.window
-    local lines = detail_lines(row, entry, window, running_at(sidebar, row))
-    local widths = vim.tbl_map(text.width, lines)
-    float.open(lines, { width = math.min(math.max(unpack(widths)) + 1, WIDEST) })
+    local lines, options = drawn(sidebar, row_in_sight(sidebar, row.id) or row, entry)
+    local window = float.open(lines, options)
+    sidebar.details = {
+      window = window,
+      session = sidebar.session,
+      row = row.id,
+      entry = entry,
+      lines = lines,
+    }
   end
   if not row.entry or STRETCHES[row.kind] then
     return show(nil)

@@ -22,6 +22,7 @@ local READ = 4000
 ---@field view pisession.View
 ---@field size 'context'|'own'|'off'
 ---@field undo table[] my last acts, to be undone by acting again
+---@field details pisession.Details? of the row asked about last
 ---@field marked string? the row marked for a comparison
 ---@field marked_entry string?
 ---@field message string? said below the rows until the next key
