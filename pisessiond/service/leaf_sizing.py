@@ -137,14 +137,13 @@ class LeafSizing:
         What is missing is read soon, and then told.
         """
         session = self._session
-        if not session.sizes.is_complete:
+        figures = self._figures(session.leaf) if session.sizes.is_complete else None
+        if figures is None:
+            # Right after the file is sized this still holds, until the rest is read.
             early = self._early
             if early is None:
                 return None
             return held_against(early.size, self._yardstick(early.model))
-        figures = self._figures(session.leaf)
-        if figures is None:
-            return None
         yardstick = self._yardstick(self._model(session.leaf))
         last = self._last
         if last is None or last[0] is not figures or last[1] != yardstick:
@@ -195,7 +194,7 @@ class LeafSizing:
             return name_of(recall_model(self._session.index, leaf, self._models))
         except KeyError:
             self._miss()
-            return None
+            return self._early_model()
 
     def _yardstick(self, model: ModelName | None) -> Yardstick:
         if model != self._refreshed_for:

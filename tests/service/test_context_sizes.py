@@ -145,6 +145,25 @@ async def test_an_opener_is_told_model_and_window_at_once_and_the_parts_soon(
     assert session.snapshot().context_size == closing.context_size
 
 
+async def test_what_an_opener_was_told_stays_known_until_more_is(world: Windows) -> None:
+    # Else rows lose their percent for a moment, whenever a daemon begins.
+    house = world.house
+    session = await house.opened(*TALK)
+    seen: list[tuple[int | None, int | None, float | None]] = []
+    sized = 0
+    with anyio.fail_after(5):
+        while (size := session.leaf_size()) is None or size.largest is None:
+            seen.append((None, None, None) if size is None else _told(size))
+            sized += session.session.sizes.is_complete
+            await anyio.sleep(0)
+    assert set(seen) == {(300, 1_000, 30.0)} == {_told(size)}
+    assert sized, "no moment in which the file was sized and its leaf not yet read"
+
+
+def _told(size: ContextSize) -> tuple[int, int | None, float | None]:
+    return size.tokens, size.window, size.percent
+
+
 Act = Callable[[OpenSession], Any]
 ACTS: dict[str, Act] = {
     "a message": lambda s: s.append([user("more words")], origin=ME),
