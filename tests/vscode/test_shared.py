@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -242,3 +243,38 @@ def test_both_windows_are_whole_again_after_the_daemon_was_killed(
         assert window.notifications() == []
     (new,) = home.daemons()
     assert new.pid != daemon.pid
+
+
+def test_nothing_changes_where_the_next_daemon_names_the_session_otherwise(
+    workbench: Workbench, home: Home
+) -> None:
+    """Of two files with one session id the first to be opened is named by it."""
+    folders = [project(home, name) for name in ("twins", "twins-elsewhere")]
+    ours, other = (login_fix(folder) for folder in folders)
+    ours.header["id"] = other.header["id"] = "twin"
+    ours.write(home.agent)
+    with blocking.connect(home.place.own_socket, name="script", reconnect=True) as client:
+        first = client.open(path=str(other.write(home.agent)))
+        assert first.handle == "twin"
+        window = workbench.window(folders[0], size=HIGH).opens()
+        first.close()
+        window.fold("^Alternative: Patch")
+        window.sees("^Alternative: Patch.* Open\\. .* Context 79")
+        window.sees("^Answer: Passes, but hides.* Context 79")
+        window.select("^Answer: Passes, but hides")
+        before = _standing(window)
+        (daemon,) = home.daemons()
+        os.kill(daemon.pid, signal.SIGKILL)
+        daemon.wait(5)
+        window.until(lambda: not window.message(), "the daemon")
+        session = client.open(latest=str(folders[0]))
+        assert session.handle == "twin"
+        session.append(said("named otherwise"))
+        window.sees("^You: named otherwise")
+    window.until(lambda: _standing(window) == before, "what was open and selected before")
+
+
+def _standing(window: Window) -> list[tuple[str, bool | None, bool]]:
+    """The rows that an append does not touch, which of them are open and which are selected."""
+    rows = [row for row in window.rows() if not re.search("^You: named|^You are here", row.name)]
+    return [(row.name, row.expanded, row.selected) for row in rows]

@@ -24,7 +24,7 @@ describe('a session that another daemon names otherwise', () => {
     await other.request('session/open', { path: first });
     const model = new SessionModel(connection, { path: second });
     await model.fetch();
-    assert.equal(model.handle, second);
+    assert.deepEqual([model.handle, model.key], [second, second]);
     const which = { session: second, path: second };
     const shown = { which: () => model.info, onRead: () => () => undefined };
     const feed = new GraphFeed(connection, which, shown, () => undefined);
@@ -37,6 +37,7 @@ describe('a session that another daemon names otherwise', () => {
     await reached(connection, 'ready');
     await until(() => model.handle === 'twin');
 
+    assert.equal(model.key, second);
     assert.ok(feed.isShown);
     const { total, rev } = await feed.lines({ zoom: 'turns', around: 'here', count: 10 });
     assert.equal(total, 3);

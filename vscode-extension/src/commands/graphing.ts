@@ -51,8 +51,8 @@ async function act(desk: Desk, { act: what, line, isClick }: Told, graph: GraphP
   } else if (row.entry === null) {
     say('This line stands for no entry.');
   } else if (what === 'show') {
-    const { handle } = modelOf(desk);
-    const uri = desk.documents.entryUri(handle ?? '', row.entry, row.title);
+    const { key } = modelOf(desk);
+    const uri = desk.documents.entryUri(key ?? '', row.entry, row.title);
     // The graph stays in sight.
     await showPreview(uri, false, vscode.ViewColumn.Beside);
   } else if (!vscode.workspace.isTrusted) {

@@ -15,8 +15,8 @@ import { entryRowOf, modelOf, patiently, rowOf, rowsOf, say, type Command } from
 export const showEntry: Command = async (desk, ...given) => {
   const row = rowOf(desk, given);
   const model = modelOf(desk);
-  if (row && row.entry !== null && model.handle !== undefined) {
-    await showPreview(desk.documents.entryUri(model.handle, row.entry, row.title));
+  if (row && row.entry !== null && model.key !== undefined) {
+    await showPreview(desk.documents.entryUri(model.key, row.entry, row.title));
   }
 };
 

@@ -65,7 +65,7 @@ export function modelOf(desk: Desk): SessionModel {
  * @throws {Failure} when another session is at hand by now
  */
 export function checkStillAt(desk: Desk, model: SessionModel): void {
-  if (desk.current.model?.handle !== model.handle) {
+  if (desk.current.model?.key !== model.key) {
     throw new Failure('SessionNotFound', 'Another session is shown by now; nothing was changed.');
   }
 }

@@ -13,3 +13,8 @@ export interface Named {
 export function isSameSession(one: Named, other: Named): boolean {
   return one.path === null ? one.session === other.session : one.path === other.path;
 }
+
+/** What a session is called here for as long as it is shown: other daemons change its handle. */
+export function keyOf({ path, session }: Named): string {
+  return path ?? session;
+}

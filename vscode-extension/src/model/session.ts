@@ -24,7 +24,7 @@ import type {
   TreeFilter,
 } from './wire';
 import { Emitter } from './events';
-import { isSameSession } from './identity';
+import { isSameSession, keyOf } from './identity';
 import type { Level } from './level';
 import { PAGE, RowLevels, type Found, type LevelKey } from './rows';
 import { outsideRow, type Outside } from './outside';
@@ -106,6 +106,11 @@ export class SessionModel {
 
   get filter(): TreeFilter {
     return this.wishedFilter;
+  }
+
+  /** What it is called here; a daemon that was begun anew changes nothing of it. */
+  get key(): string | undefined {
+    return this.info && keyOf(this.info);
   }
 
   /** What runs now. */

@@ -4,8 +4,9 @@ import * as vscode from 'vscode';
 import type { Connection } from '../daemon/connection';
 import { Emitter } from '../model/events';
 import { FoldMemory } from '../model/folds';
+import { keyOf } from '../model/identity';
 import { SessionModel, type Happening, type Wish } from '../model/session';
-import type { ListedSession, OpenResult, TreeFilter } from '../model/wire';
+import type { ListedSession, TreeFilter } from '../model/wire';
 import { UndoStack } from '../model/undo';
 import { Failure, type FailureKind } from '../rpc/failure';
 
@@ -140,10 +141,6 @@ export class CurrentSession implements vscode.Disposable {
     this.happened.emit({ what: 'switched' });
     return model;
   }
-}
-
-function keyOf(info: OpenResult): string {
-  return info.path ?? info.session;
 }
 
 /** The workspace's first folder on a disk. */

@@ -29,7 +29,7 @@ export class Cut {
 
 export function cutItem(model: SessionModel | undefined): vscode.TreeItem {
   const item = new vscode.TreeItem('── cut ──');
-  item.id = `${model?.handle ?? ''}\ncut`;
+  item.id = `${model?.key ?? ''}\ncut`;
   item.tooltip = 'What is above would be summarised, what is below is kept.';
   item.accessibilityInformation = { label: `Cut. ${item.tooltip}` };
   return item;

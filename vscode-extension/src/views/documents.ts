@@ -48,6 +48,7 @@ export class Documents implements vscode.TextDocumentContentProvider, vscode.Dis
     return vscode.Uri.from({ scheme: SCHEME, path });
   }
 
+  /** An address of an entry, which holds over restarts; `session` is the key of its model. */
   entryUri(session: string, entry: EntryId, title: string): vscode.Uri {
     return vscode.Uri.from({
       scheme: SCHEME,
@@ -71,7 +72,7 @@ export class Documents implements vscode.TextDocumentContentProvider, vscode.Dis
   /** @throws {Failure} why it cannot be read now */
   private async readEntry(asked: URLSearchParams): Promise<string> {
     const model = this.current.model;
-    if (!model?.handle || asked.get('session') !== model.handle) {
+    if (!model?.key || asked.get('session') !== model.key) {
       throw new Failure(
         'SessionNotFound',
         'This entry belongs to a session that is not shown; open it under Sessions.',

@@ -34,15 +34,15 @@ export function rowItem(
   model: SessionModel,
   version: number,
 ): vscode.TreeItem {
-  const handle = model.handle ?? '';
+  const key = model.key ?? '';
   const label =
     painted.hits.length === 0 ? painted.label : { label: painted.label, highlights: painted.hits };
   const item = new vscode.TreeItem(label, stateOf(row, model));
-  item.id = `${handle}\n${row.id}${version === 0 ? '' : `\n${version}`}`;
+  item.id = `${key}\n${row.id}${version === 0 ? '' : `\n${version}`}`;
   item.description = painted.description;
   item.iconPath = new vscode.ThemeIcon(painted.icon, iconColour(painted));
   item.contextValue = painted.words;
-  item.resourceUri = rowUri(handle, painted);
+  item.resourceUri = rowUri(key, painted);
   item.accessibilityInformation = { label: painted.spoken };
   if (row.entry !== null) {
     item.command = { command: 'pisessiond.showEntry', title: 'Show Entry', arguments: [node] };
@@ -71,7 +71,7 @@ export function moreItem(node: MoreNode, model: SessionModel | undefined): vscod
   const item = new vscode.TreeItem(
     `… ${many}${node.side === 'before' ? 'earlier' : 'later'} ${rows}`,
   );
-  item.id = `${model?.handle ?? ''}\n${node.side}:${node.level ?? ''}`;
+  item.id = `${model?.key ?? ''}\n${node.side}:${node.level ?? ''}`;
   item.command = { command: 'pisessiond.moreRows', title: 'More Rows', arguments: [node] };
   return item;
 }

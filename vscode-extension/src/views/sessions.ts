@@ -3,6 +3,7 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { Connection } from '../daemon/connection';
+import { keyOf } from '../model/identity';
 import { SessionList } from '../model/sessionList';
 import { count, todayOf } from '../texts/figures';
 import { describePi } from '../texts/pis';
@@ -189,7 +190,7 @@ export class SessionsView implements vscode.TreeDataProvider<SessionNode>, vscod
   /** One node for one session, whatever becomes of it: VS Code knows nodes by what they are. */
   private familyNodes(families: readonly Family[], isElsewhere: boolean): FamilyNode[] {
     return families.map((family) => {
-      const key = `${isElsewhere ? 'others' : 'here'}:${keyOf(family)}`;
+      const key = `${isElsewhere ? 'others' : 'here'}:${keyOf(family.session)}`;
       const node = this.nodes.get(key) ?? { kind: 'family', family, isElsewhere };
       node.family = family;
       this.nodes.set(key, node);
@@ -259,7 +260,7 @@ export class SessionsView implements vscode.TreeDataProvider<SessionNode>, vscod
     const folder = isElsewhere ? ` · ${cleanLine(basename(session.cwd))}` : '';
     const today = todayOf();
     // A row that was drawn without forks would stay closed over its first one.
-    item.id = `${forks.length > 0 ? 'family' : 'session'}:${session.path ?? session.session}`;
+    item.id = `${forks.length > 0 ? 'family' : 'session'}:${keyOf(session)}`;
     item.description = describe(family, today) + folder;
     item.iconPath = new vscode.ThemeIcon(
       isOpen ? 'circle-filled' : session.fork ? 'repo-forked' : 'circle-outline',
@@ -297,8 +298,4 @@ export class SessionsView implements vscode.TreeDataProvider<SessionNode>, vscod
       );
     }
   }
-}
-
-function keyOf({ session }: Family): string {
-  return session.path ?? session.session;
 }

@@ -16,7 +16,7 @@ import { operationText } from '../texts/status';
 import { bring } from './bringing';
 import type { CurrentSession } from './current';
 import { Cut, cutItem } from './cut';
-import { bodyOf, isRowNode, moreItem, rowItem, type TreeNode } from './rowItems';
+import { bodyOf, isRowNode, moreItem, rowItem, type RowNode, type TreeNode } from './rowItems';
 
 export type { TreeNode };
 
@@ -62,6 +62,8 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
   private forgetting: NodeJS.Timeout | undefined;
   private going: NodeJS.Timeout | undefined;
   private isDue = false;
+  /** Whether VS Code has asked for rows: before that there is nothing to be read anew. */
+  private isAsked = false;
   /** The session whose rows were begun with at the leaf. */
   private arrivedIn: string | undefined;
 
@@ -102,12 +104,14 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
   // What VS Code asks.
 
   async getChildren(node?: TreeNode): Promise<TreeNode[]> {
+    this.isAsked = true;
     const model = this.model;
     if (!model || (node && node.kind !== 'row')) {
       return [];
     }
     const key = node ? node.id : MAIN;
-    if (key !== MAIN) {
+    if (node) {
+      this.asked(node, model);
       await model.inside(key);
     }
     const level = model.level(key);
@@ -116,8 +120,8 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
       return [];
     }
     this.unread.delete(key);
-    if (key === MAIN && model.handle !== this.arrivedIn) {
-      this.arrivedIn = model.handle;
+    if (key === MAIN && model.key !== this.arrivedIn) {
+      this.arrivedIn = model.key;
       setTimeout(() => {
         if (this.view.visible) {
           // Whoever looks does not hear that there was no more to look at.
@@ -216,7 +220,7 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
 
   /** Goes to where one is in a session just opened, unless the user has been quicker elsewhere. */
   async arrive(): Promise<void> {
-    this.arrivedIn = this.model?.handle;
+    this.arrivedIn = this.model?.key;
     const found = await this.model?.find('here');
     const isElsewhere = this.view.selection.some(
       (node) => isRowNode(node) && node.id !== 'here' && this.nodes.get(node.id) === node,
@@ -337,7 +341,9 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     this.passing.clear();
     this.versions.clear();
     this.marked = this.hits = undefined;
-    this.changed.fire(undefined);
+    if (this.isAsked) {
+      this.changed.fire(undefined);
+    }
   }
 
   private refresh(): void {
@@ -458,6 +464,17 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
     const node = this.nodes.get(id) ?? { kind: 'more', level, side };
     this.nodes.set(id, node);
     return node;
+  }
+
+  /**
+   * VS Code asks for what is inside of open rows alone. That one was opened it does not tell while
+   * it reads all anew.
+   */
+  private asked(node: RowNode, model: SessionModel): void {
+    const row = model.row(node.id);
+    if (row && !model.isOpen(row)) {
+      this.folded(node, true);
+    }
   }
 
   private folded(node: TreeNode, isOpen: boolean): void {
