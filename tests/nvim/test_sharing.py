@@ -263,6 +263,60 @@ def test_a_killed_daemon_comes_back_with_folds_and_cursor_as_before(
     editor.sees("» as if nothing had been")
 
 
+ASK_MEANWHILE = """
+local session = require('pisession.sidebar').current().session
+local rpc = require('pisession.rpc')
+local listener = { notification = function() end }
+function listener.state()
+  if rpc.connection.state == 'connecting' then
+    rpc.unlisten(listener)
+    local params = { target = session.info.leaf, label = 'meanwhile' }
+    session:request('session/label', params, function(err)
+      vim.g.labelled = err and err.message or 'done'
+    end)
+  end
+end
+rpc.listen(listener)
+"""
+
+
+def test_an_act_goes_to_its_session_where_the_next_daemon_names_it_otherwise(
+    home: Home, cwd: Path, start: Opens, other: Others
+) -> None:
+    """Of two files with one session id the first to be opened is named by it."""
+    path = short_talk(cwd).write(home.agent)
+    twin = home.folder / "twin.jsonl"
+    twin.write_bytes(path.read_bytes())
+    handle = "return require('pisession.sidebar').current().session.handle"
+    editor = start(setup={"width": 80}, columns=150, lines=40)
+    editor.lua("require('pisession.rpc').acquire()")
+    editor.until(lambda: editor.lua("return require('pisession.rpc').connection.state") == "ready")
+    session = other(twin)
+    editor.opens()
+    assert editor.lua(handle) == str(path)
+    session.close()
+    editor.lua(ASK_MEANWHILE)
+    kill_daemon(home)
+    assert editor.until(lambda: editor.nvim.vars.get("labelled"), "an answer") == "done"
+    assert editor.lua(handle) == session.handle
+    assert b"meanwhile" in path.read_bytes()
+    assert b"meanwhile" not in twin.read_bytes()
+
+
+def test_a_session_that_is_gone_when_the_daemon_returns_is_asked_nothing(
+    home: Home, cwd: Path, start: Opens
+) -> None:
+    path = short_talk(cwd).write(home.agent)
+    editor = start(setup={"width": 80}, columns=150, lines=40).opens()
+    editor.lua(ASK_MEANWHILE)
+    path.unlink()
+    kill_daemon(home)
+    answer = editor.until(lambda: editor.nvim.vars.get("labelled"), "an answer")
+    assert answer.startswith("No such session is open or on disk")
+    editor.command("Pisession label late")
+    editor.sees("No session is open here; - lists those there are.")
+
+
 EPOCH = "return require('pisession.sidebar').current().session.info.epoch"
 
 

@@ -67,6 +67,9 @@ class Peer:
             self._number += 1
             number = self._number
         answer = asyncio.get_running_loop().create_future()
+        if self.ended.is_set():
+            self._lose(answer)
+            return answer
         self._waiting[number] = answer
         self.send({"id": number, "method": method, "params": params})
         return answer
@@ -98,8 +101,13 @@ class Peer:
         self.ended.set()
         for answer in self._waiting.values():
             if not answer.done():
-                answer.set_exception(ConnectionResetError("the daemon closed the connection"))
-                answer.exception()
+                self._lose(answer)
+
+    @staticmethod
+    def _lose(answer: asyncio.Future[Any]) -> None:
+        answer.set_exception(ConnectionResetError("the daemon closed the connection"))
+        # Looked at, so that nobody is warned of an answer that nobody waits for.
+        answer.exception()
 
     def _take(self, message: Json) -> None:
         if "method" in message:

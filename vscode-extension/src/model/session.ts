@@ -78,6 +78,8 @@ export class SessionModel {
   private opening: Promise<unknown> | undefined;
   private shownFilter: TreeFilter | undefined;
   private wasOffline = false;
+  /** While a daemon that was begun anew has not opened it yet. */
+  private isHandleOld = false;
   private isClosed = false;
 
   constructor(
@@ -221,9 +223,14 @@ export class SessionModel {
     const mine = ++this.ticket;
     const filter = this.wishedFilter;
     try {
-      const opened = this.daemon.request('session/open', {
-        ...this.wish,
-        rows: { filter, count: PAGE },
+      const wish = { ...this.wish, rows: { filter, count: PAGE } };
+      const opened = this.daemon.request('session/open', wish).then((answer) => {
+        if (!this.isOver(mine)) {
+          // Before anybody goes on who waited for it.
+          this.handle = answer.session;
+          this.isHandleOld = false;
+        }
+        return answer;
       });
       this.opening = opened.catch(() => undefined);
       const answer = await opened.finally(() => {
@@ -262,7 +269,6 @@ export class SessionModel {
       this.rows.setFolds(this.rememberedFolds(answer));
     }
     this.problem = undefined;
-    this.handle = answer.session;
     this.info = answer;
     // A session that was the newest once stays the one at hand until another is asked for.
     this.wish =
@@ -286,7 +292,7 @@ export class SessionModel {
       this.wasOffline = false;
       void this.fetch();
     } else if (this.daemon.state === 'offline' || this.daemon.state === 'missing') {
-      this.wasOffline = true;
+      this.wasOffline = this.isHandleOld = true;
       this.running.take(null);
     }
     this.happened.emit({ what: 'header' });
@@ -307,6 +313,10 @@ export class SessionModel {
     // A daemon that has just been started knows of no session before it is opened there.
     if (this.opening || (this.wasOffline && this.daemon.state === 'connecting')) {
       await this.reopened();
+    }
+    // By then its handle of before may be another session's.
+    if (this.isHandleOld && this.daemon.state === 'ready') {
+      throw this.problem ?? new Failure('SessionNotFound', 'It was not opened again; reload it.');
     }
     const whole = { ...params, session: this.handle } as Params<M>;
     try {

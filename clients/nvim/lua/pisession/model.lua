@@ -32,6 +32,7 @@ function M.open(wish, filter, on_change)
     asked = {},
     late = {},
     places = {},
+    held = {},
     ticket = 0,
     foreign_rev = 0,
     asks = 0,
@@ -87,11 +88,24 @@ function Session:fetch()
     if self.is_closed or mine ~= self.ticket then
       return
     elseif err then
-      self.problem = err.kind ~= 'Offline' and err or self.problem
+      self:cannot_open(err)
       return self.on_change('header')
     end
     self:take_answer(answer, filter)
   end)
+end
+
+---@param err pisession.Error
+function Session:cannot_open(err)
+  -- Without a daemon nothing is known of the session.
+  if err.kind == 'Offline' then
+    return
+  end
+  self.problem = err
+  if self.is_handle_old then
+    self.handle, self.is_handle_old = nil, false
+    self:end_held(err)
+  end
 end
 
 ---@param answer table
@@ -100,6 +114,8 @@ function Session:take_answer(answer, filter)
   local is_same = self.info.path == answer.path and self.shown_filter == filter
   self.problem, self.is_stale = nil, false
   self.handle, self.info, self.late = answer.session, answer, {}
+  self.is_handle_old = false
+  self:end_held()
   self.places = {}
   -- A session that was the newest once stays the one at hand until another is asked for.
   self.wish = answer.path and not answer.unsaved and { path = answer.path }
@@ -165,6 +181,8 @@ function Session:connection_changed()
     self:fetch()
   elseif state == 'offline' then
     self.was_offline = true
+    self.is_handle_old = self.handle ~= nil
+    self:end_held()
     self.operation, self.info.pis = nil, nil
   end
   self.on_change('header')
@@ -176,18 +194,62 @@ function Session:set_filter(filter)
   self:fetch()
 end
 
---- Asks the daemon something about this session.
+---@class pisession.Held what waits until the session is opened again
+---@field go_on fun(err: pisession.Error?) asks, or answers with a reason why it cannot
+---@field cancel fun()
+
+--- Goes on with what was held back, or says why that cannot be.
+---@param err pisession.Error?
+function Session:end_held(err)
+  local held = self.held
+  self.held = {}
+  for _, one in ipairs(held) do
+    one.go_on(err)
+  end
+end
+
+---@param ask fun(): fun() asks, and gives what cancels it
+---@param answer fun(err: pisession.Error?, result: any)
+---@return fun() cancel
+function Session:hold(ask, answer)
+  local held, is_over = {}, false
+  function held.go_on(err)
+    if is_over then
+      return
+    elseif err then
+      return answer(err)
+    end
+    held.cancel = ask()
+  end
+  function held.cancel()
+    is_over = true
+    answer(rpc.CANCELLED)
+  end
+  self.held[#self.held + 1] = held
+  return function()
+    held.cancel()
+  end
+end
+
+--- Asks the daemon something about this session. A daemon that was begun anew may give its handle
+--- to another session, so that nothing is asked there before it has said how it calls this one.
 ---@param method string
 ---@param params table
 ---@param callback fun(err: pisession.Error?, result: any)
 ---@return fun() cancel
 function Session:request(method, params, callback)
-  params = vim.tbl_extend('force', { session = self.handle }, params)
-  return rpc.request(method, params, function(err, result)
+  local function answer(err, result)
     if not self.is_closed then
       callback(err, result)
     end
-  end)
+  end
+  local function ask()
+    return rpc.request(method, vim.tbl_extend('force', { session = self.handle }, params), answer)
+  end
+  if self.is_handle_old and rpc.connection.state ~= 'offline' then
+    return self:hold(ask, answer)
+  end
+  return ask()
 end
 
 return M

@@ -320,8 +320,8 @@ local function error_of(err)
   }
 end
 
-local CANCELLED =
-  { kind = 'Cancelled', message = 'It was cancelled; nothing was changed.', data = {} }
+--- What is answered where a request was taken back before it was sent.
+M.CANCELLED = { kind = 'Cancelled', message = 'It was cancelled; nothing was changed.', data = {} }
 
 ---@class pisession.Question
 ---@field id integer? once it is sent
@@ -385,7 +385,7 @@ function M.request(method, params, callback)
     if client and question.id and questions[question] then
       client:notify('$/cancelRequest', { id = question.id })
     elseif not question.id then
-      question.end_with(CANCELLED)
+      question.end_with(M.CANCELLED)
     end
   end
 end

@@ -5,7 +5,9 @@ local MAIN = require('pisession.level').MAIN
 
 ---@class pisession.Session
 ---@field wish table what to open
----@field handle string?
+---@field handle string? at the daemon of now
+---@field is_handle_old boolean? while a daemon that was begun anew has not opened it yet
+---@field private held pisession.Held[]
 ---@field info table what `session/open` answered, brought up to date
 ---@field filter string
 ---@field levels table<string, pisession.Level>
