@@ -99,7 +99,9 @@ class OpenResult(WireModel):
     """The session as it stands, in the same step as the subscription to what comes."""
 
     session: str
-    """Its handle."""
+    """Its handle at this daemon: the session id, or the path where another open file has that id.
+    The next daemon may call it otherwise, and another session so: after a loss ask nothing by it
+    before the session is open again, by its path."""
     path: str | None
     """Real path; the planned one while unsaved; null in memory."""
     header: JsonObject

@@ -607,7 +607,7 @@ export interface RowsResult {
 
 /** The session as it stands, in the same step as the subscription to what comes. */
 export interface OpenResult {
-  /** Its handle. */
+  /** Its handle at this daemon: the session id, or the path where another open file has that id. The next daemon may call it otherwise, and another session so: after a loss ask nothing by it before the session is open again, by its path. */
   session: string;
   /** Real path; the planned one while unsaved; null in memory. */
   path: string | null;
