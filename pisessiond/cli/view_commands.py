@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pisessiond.cli.output import Output, can_draw, screen_width
-from pisessiond.cli.plain_text import cut
 from pisessiond.cli.remote import (
     examples,
     given,
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from pisessiond.client.blocking import BlockingClient
     from pisessiond.client.blocking_session import BlockingSession
     from pisessiond.client.questions import Filter
-    from pisessiond.client.update import Update
 
 FILTERS = ["default", "no-tools", "user-only", "labeled-only", "all"]
 
@@ -303,44 +301,22 @@ def follow(
 ) -> None:
     """Print each change as it happens.
 
-    Who did what, and the rows of the tree that are new or other by it; and each compaction or
-    summary, when it begins and how it ends. Ends with Ctrl-C. With --json each line is one object;
-    the first, and each after changes were lost, has a snapshot.
+    Who did what, and the rows of the tree that are new or other by it; each compaction or summary,
+    when it begins and how it ends; and what a running pi does: idle, at work, waiting for its user,
+    gone. Ends with Ctrl-C. With --json each line is one object; the first, and each after changes
+    were lost, has a snapshot.
     """
+    from pisessiond.cli.following import Telling
     from pisessiond.client.errors import RpcFailure
     from pisessiond.client.update import Update
 
     opened = open_session(client, session, rows=shown)
-    view = _row_view(output, screen_width(width), is_ascii=not can_draw(ascii))
-    _say_update(output, Update.of_opening(opened.opened), view)
-    for update in opened.changes(progress=True):
-        _say_update(output, update, view)
+    telling = Telling(output, _row_view(output, screen_width(width), is_ascii=not can_draw(ascii)))
+    telling.say(Update.of_opening(opened.opened))
+    for update in opened.changes(progress=True, presence=True):
+        telling.say(update)
         if any(None in change.get("stale", ()) for change in update.changes):
             # Changes go on in rows from where somebody has asked for them. What is wrong with the
             # session is told by its changes too.
             with contextlib.suppress(RpcFailure):
                 opened.rows(around="here", count=1, filter=shown)
-
-
-def _say_update(output: Output, update: Update, view: RowView) -> None:
-    if output.as_json:
-        line: dict[str, Any] = {
-            "rev": update.rev,
-            "changes": update.changes,
-            "leaf": update.leaf,
-            "contextSize": update.context_size,
-        }
-        if update.progress is not None:
-            output.json({"rev": update.rev, "progress": update.progress})
-        else:
-            output.json(line if update.snapshot is None else {**line, "snapshot": update.snapshot})
-        return
-    if update.progress is not None:
-        from pisessiond.cli.operation_view import operation_line
-
-        if (told := operation_line(update.progress)) is not None:
-            output.lines([cut(told, view.width)])
-        return
-    from pisessiond.cli.change_view import update_lines
-
-    output.lines(update_lines(update, view))

@@ -341,12 +341,14 @@ class BlockingSession(BlockingSessionQuestions):
         timeout: float | None = None,
         *,
         progress: bool = False,
+        presence: bool = False,
     ) -> Iterator[Update]:
         """Every change from the opening on, the client's own included, in order and without gaps.
 
         Where the daemon or this client had to drop some, the session is opened again, and the next
         update says so. One reader at a time; what waits is bounded (see `inbox`). With `progress`
-        there are also updates that only tell of long operations, whoever began them.
+        there are also updates that only tell of long operations, whoever began them; with
+        `presence` those that tell who has it open, and what running pi do.
 
         Raises:
             TimeoutError: For `timeout` seconds none came. Asking again goes on where it stood.
@@ -365,6 +367,9 @@ class BlockingSession(BlockingSessionQuestions):
                 yield Update(self._rev, (), self.leaf, self.context_size, progress=told)
             if method == DID_PRESENCE:
                 self.clients, self.pis = params["clients"], params.get("pis", [])
+                if presence:
+                    here = cast(answers.DidPresence, params)
+                    yield Update(self._rev, (), self.leaf, self.context_size, presence=here)
             verdict = judge(method, params, self._epoch, self._rev)
             if verdict == "apply":
                 update = Update.of(params)

@@ -44,7 +44,7 @@ class Mirror:
 
         Nodes are upserts by id: what an update does not name stays as it was.
         """
-        if update.progress is not None:
+        if update.progress is not None or update.presence is not None:
             return True
         for change in update.changes:
             for node in change.get("nodes", ()):

@@ -39,6 +39,9 @@ class Update:
     """Set when a compaction or a move with a summary begins, goes on or ends: nothing changed, and
     the rest is as before. Only for readers that ask for it; what runs at the time of a `snapshot`
     says its `operation`."""
+    presence: answers.DidPresence | None = None
+    """Set when programs open the session or leave it, and when a running pi comes, goes, moves or
+    does something else: nothing changed, and the rest is as before. Only for readers that ask."""
 
     @classmethod
     def of(cls, delta: dict[str, Any]) -> Update:

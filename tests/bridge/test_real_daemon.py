@@ -1,20 +1,23 @@
 """A real pi with the bridge in it, the real daemon, and clients: one session for all of them."""
 
 import json
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from anyio.streams.text import TextReceiveStream
 
 from pisessiond.client.aio import Client
 from pisessiond.client.errors import RpcFailure
 from pisessiond.client.session import Session
-from tests.bridge.home import PiHome
+from tests.bridge.home import ROOT, PiHome
 from tests.bridge.model import MarkedModel
 from tests.bridge.real_daemon import RealDaemon, live_pis, real_daemon
-from tests.bridge.running import PiRpc, pi_rpc
+from tests.bridge.running import PATIENCE, PiRpc, pi_rpc
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 
@@ -147,3 +150,30 @@ async def test_a_pi_at_work_is_not_moved(home: PiHome, true_daemon: RealDaemon) 
         assert refused.value.kind == "Busy"
         assert moved["leaf"] == await one.pi.leaf()
         await one.agrees()
+
+
+async def test_a_shell_that_follows_sees_what_pi_does(
+    home: PiHome, true_daemon: RealDaemon
+) -> None:
+    async with room(home, true_daemon) as one:
+        follow = ["follow", str(one.session.path), "--socket", true_daemon.socket]
+        async with await anyio.open_process(
+            [sys.executable, "-u", "-m", "pisessiond", *follow], cwd=ROOT, stderr=None
+        ) as shell:
+            assert shell.stdout is not None
+            said = TextReceiveStream(shell.stdout)
+            seen = await until_said("", f"pi {one.pi.pid}: idle\n", said)
+            await one.pi.turn("[slow:400] What is a tree?")
+            seen = await until_said(seen, f"pi {one.pi.pid}: at work\n", said)
+            seen = await until_said(seen, f"pi {one.pi.pid}: idle\n", said)
+            await one.pi.close()
+            await until_said(seen, f"pi {one.pi.pid}: gone\n", said)
+            shell.terminate()
+
+
+async def until_said(before: str, words: str, said: TextReceiveStream) -> str:
+    """What comes behind these words, once they came."""
+    with anyio.fail_after(PATIENCE):
+        while words not in before:
+            before += await said.receive()
+    return before.split(words, 1)[1]

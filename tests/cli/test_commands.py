@@ -420,6 +420,42 @@ def test_follow_paints_the_rows_that_come_and_asks_once_they_are_stale(
     assert asked == {"session": "s1", "around": "here", "count": 1, "filter": "all"}
 
 
+def test_follow_tells_what_running_pi_do(command: Run, script: Script) -> None:
+    def told(*pis: dict[str, Any]) -> Message:
+        params = {"session": "s1", "clients": [], "pis": list(pis)}
+        return {"jsonrpc": "2.0", "method": "session/didPresence", "params": params}
+
+    idle = {"pid": 7, "state": "idle", "waitingForUser": False, "leaf": "aaaaaaaa", "owner": True}
+    works = {**idle, "state": "turn"}
+
+    def opened(message: Message) -> list[Message | bytes]:
+        ends: list[Message | bytes] = [
+            told(works, {**idle, "pid": 8}),
+            told(works),
+            b"Content-Length: x\r\n\r\n",
+        ]
+        waits = told({**idle, "waitingForUser": True})
+        return [reply(message, {**OPENED, "pis": [idle]}), told(works), waits, waits, *ends]
+
+    script.answers["session/open"] = opened
+    assert command("follow", "s1").stdout.splitlines()[2:] == [
+        "pi 7: idle",
+        "pi 7: at work",
+        "pi 7: waiting for its user",
+        "pi 7: at work",
+        "pi 8: idle",
+        "pi 8: gone",
+    ]
+    lines = [json.loads(line) for line in command("follow", "s1", "--json").stdout.splitlines()]
+    assert [[pi["pid"] for pi in line["pis"]] for line in lines if "pis" in line] == [
+        [7],
+        [7],
+        [7],
+        [7, 8],
+        [7],
+    ]
+
+
 def test_follow_says_nothing_where_nobody_did_anything(command: Run, script: Script) -> None:
     here = samples.row("aaaaaaaa here", id="here", title="you are here")
     rows = {"kind": "rows", "origin": "repair", "upsert": [here], "gone": [], "stale": []}
