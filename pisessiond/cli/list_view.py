@@ -26,7 +26,8 @@ def session_lines(
 ) -> Iterator[str]:
     """Families of forks, each member indented below the one it was forked from.
 
-    Open or not, day and time, messages, size at the end, id, title and what is special about it.
+    Open or not, day and time, messages, size at the end and its percent of the window, id, title
+    and what is special about it.
     """
     for one in sessions:
         time = parse_time(one["modified"], zone)
@@ -34,8 +35,15 @@ def session_lines(
         mark = "●" if one["open"] else "+" if one["unsaved"] else "○"
         size = one.get("contextSize")
         tokens = format_size(size["tokens"], size["source"], None)[0] if size else "?"
-        head = f"{mark} {when} {one['messages']:>5} {tokens:>6}  {clean_line(one['session'])}  "
+        facts = f"{mark} {when} {one['messages']:>5} {tokens:>6} {_percent(size):>4}"
+        head = f"{facts}  {clean_line(one['session'])}  "
         yield cut(head + _indent(one, fork) + _title(one) + _notes(one), width)
+
+
+def _percent(size: answers.ListedSize | None) -> str:
+    if size is None or size["percent"] is None:
+        return ""
+    return f"{int(size['percent'] + 0.5)}%"
 
 
 def _indent(one: answers.ListedSession, fork: str) -> str:

@@ -367,6 +367,14 @@ class ForkPoint(TypedDict):
     firstMessage: str | None
 
 
+class ListedSize(TypedDict):
+    """The context size at the end of a session of the list."""
+
+    tokens: int
+    source: Literal["measured", "estimated"]
+    percent: float | None
+
+
 class ListedSession(TypedDict):
     """One line of the list."""
 
@@ -384,7 +392,7 @@ class ListedSession(TypedDict):
     lastExternal: str | None
     live: bool
     fork: ForkPoint | None
-    contextSize: NodeSize | None
+    contextSize: ListedSize | None
     cwdMissing: bool
     root: str
     depth: int

@@ -26,6 +26,7 @@ from pisessiond.core.javascript import NotJson, is_blank, is_truthy, parse_json,
 from pisessiond.core.lines import EntryId, is_entry_id
 from pisessiond.core.measuring import measure
 from pisessiond.core.migration import format_version
+from pisessiond.core.models_named import Named, named_model
 from pisessiond.core.preview import clean_line, preview
 from pisessiond.core.tokens import content_text
 
@@ -70,6 +71,9 @@ class Facts(msgspec.Struct, omit_defaults=True):
     tokens: int | None = 0
     """The context size there; None when these lines alone do not tell."""
     is_measured: bool = False
+    provider: str | None = None
+    model: str | None = None
+    """Of the model that is in force there; both or none. Unknown wherever the size is."""
     is_unsized: bool = False
     """The size is unknown, and reading the whole session did not tell it either."""
 
@@ -90,6 +94,8 @@ class _Message(msgspec.Struct, gc=False):
     timestamp: Any = None
     content: msgspec.Raw = msgspec.Raw()
     usage: _Usage | None = None
+    provider: Any = None
+    model: Any = None
     stopReason: Any = None  # noqa: N815
 
 
@@ -100,6 +106,8 @@ class _Line(msgspec.Struct, gc=False):
     timestamp: Any = None
     message: _Message | None = None
     name: Any = None
+    provider: Any = None
+    modelId: Any = None  # noqa: N815
     targetId: Any = None  # noqa: N815
 
 
@@ -113,6 +121,10 @@ _encode = msgspec.json.Encoder().encode
 
 _STATELESS = frozenset({"label", "session_info", "usage", "thinking_level_change", "model_change"})
 """Types that have no size and move nothing."""
+
+
+def _of_facts(facts: Facts) -> Named | None:
+    return named_model(facts.provider, facts.model)
 
 
 def facts_text(facts: Facts) -> str:
@@ -138,7 +150,11 @@ class Gist:
         self._held: list[tuple[int, bytes]] = []
         """Entries after the last known size that are not sized yet: kind and line."""
         self._held_bytes = 0
-        self._answers: dict[EntryId, int] = {}
+        self._answers: dict[EntryId, tuple[int, Named | None]] = {}
+        """What was measured at answers, and the model in force there."""
+        self._named: Named | None = _of_facts(self.facts)
+        self._models: dict[Named, Named] = {}
+        """One object for each, since most answers of a file are of one model."""
 
     @property
     def is_refused(self) -> bool:
@@ -162,6 +178,7 @@ class Gist:
     def finish(self) -> Facts:
         """The facts, all lines sized; more may be fed afterwards."""
         self._size_held()
+        self.facts.provider, self.facts.model = self._named or (None, None)
         return self.facts
 
     # The header --------------------------------------------------------------------------------
@@ -223,6 +240,8 @@ class Gist:
                 message.get("timestamp"),
                 msgspec.Raw(content),
                 _Usage(total) if isinstance(usage, dict) else None,
+                message.get("provider"),
+                message.get("model"),
                 message.get("stopReason"),
             )
         entry_id: Any = _sound(value.get("id"))
@@ -231,6 +250,7 @@ class Gist:
         parent: Any = _sound(value.get("parentId"))
         target: Any = _sound(value.get("targetId"))
         made.parentId, made.name, made.targetId = parent, value.get("name"), target
+        made.provider, made.modelId = value.get("provider"), value.get("modelId")
         self._take(made, line)
 
     def _take(self, one: _Line, line: bytes) -> None:
@@ -297,12 +317,16 @@ class Gist:
         if one.id:
             facts.at = one.id
         if one.type in _STATELESS:
+            if one.type == "model_change":
+                self._take_model(one.provider, one.modelId)
             return
         if one.type in ("compaction", "context_edit"):
             self._lose_size()
             return
         message = one.message
         kind = kinds.kind_of(one.type, message.role if message is not None else None)
+        if kind == kinds.ASSISTANT and message is not None:
+            self._take_model(message.provider, message.model)
         if kind == kinds.ASSISTANT and message is not None and message.usage is not None:
             usage = self._usage(message, line)
             if usage:
@@ -310,7 +334,7 @@ class Gist:
                 self._held.clear()
                 self._held_bytes = 0
                 if one.id and len(self._answers) < _ANSWERS:
-                    self._answers[one.id] = usage
+                    self._answers[one.id] = usage, self._named
                 return
         if kind == kinds.SYSTEM and not facts.is_measured:
             # System messages are replayed into one, which is more than a sum.
@@ -320,6 +344,11 @@ class Gist:
             self._held_bytes += len(line)
             if self._held_bytes > _HELD_BYTES:
                 self._size_held()
+
+    def _take_model(self, provider: Any, model: Any) -> None:
+        named = named_model(provider, model)
+        if named is not None and named != self._named:
+            self._named = self._models.setdefault(named, named)
 
     @staticmethod
     def _usage(message: _Message, line: bytes) -> int:
@@ -335,10 +364,11 @@ class Gist:
         self._held_bytes = 0
         facts.at = place if is_entry_id(place) else None
         if not is_truthy(place):
-            facts.tokens, facts.is_measured = 0, False
+            facts.tokens, facts.is_measured, self._named = 0, False, None
             return
-        facts.tokens = self._answers.get(place) if isinstance(place, str | int | float) else None
-        facts.is_measured = facts.tokens is not None
+        known = self._answers.get(place) if isinstance(place, str | int | float) else None
+        facts.tokens, self._named = known or (None, None)
+        facts.is_measured = known is not None
 
     def _lose_size(self) -> None:
         self.facts.tokens, self.facts.is_measured = None, False

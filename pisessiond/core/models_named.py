@@ -42,10 +42,11 @@ def model_of(entry: Entry) -> Named | None:
             return None
     elif entry.get("type") != "model_change":
         return None
-    return _named(holder.get("provider"), holder.get(name))
+    return named_model(holder.get("provider"), holder.get(name))
 
 
-def _named(provider: Any, model: Any) -> Named | None:
+def named_model(provider: Any, model: Any) -> Named | None:
+    """Provider and model where an entry names both; None where it names half of one."""
     is_whole = isinstance(provider, str) and isinstance(model, str) and provider and model
     return (provider, model) if is_whole else None
 
@@ -104,7 +105,7 @@ def _read_model(kind: int, line: bytes) -> Named | None:
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
             pass
         else:
-            return _named(message.provider, message.model)
+            return named_model(message.provider, message.model)
     try:
         entry = parse_json(line)
     except NotJson:

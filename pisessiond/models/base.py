@@ -67,6 +67,13 @@ class Models(Protocol):
         """What can be found out; `UNKNOWN` when nothing can. Never raises, may take a second."""
         ...
 
+    def window_at_hand(self, model: ModelName) -> int | None:
+        """The window in tokens, of a model looked up once or named by the user; None: unknown.
+
+        It looks nothing up, but may read a file, so it belongs in a worker.
+        """
+        ...
+
 
 class NoModels:
     """Knows nothing; for tests and for tools that need no windows."""
@@ -78,3 +85,7 @@ class NoModels:
     async def look_up(self, model: ModelName) -> ModelFacts:
         del model
         return UNKNOWN
+
+    def window_at_hand(self, model: ModelName) -> int | None:
+        del model
+        return None

@@ -92,6 +92,16 @@ class KnownModels:
         base = self._found.get(model, UNKNOWN)
         return self._put_together(self._models.last or PiModels(), model, base)
 
+    def window_at_hand(self, model: ModelName) -> int | None:
+        """The window of a model that was looked up once or is named in a file; it looks nothing up.
+
+        It may read files, so it belongs in a worker; never raises.
+        """
+        if self._models.last is None:
+            self.refresh()
+        base = self._found.get(model) or self._cache.find(model, may_be_old=True) or UNKNOWN
+        return self._put_together(self._models.last or PiModels(), model, base).window
+
     def refresh(self) -> None:
         """Look whether models.json changed. It reads, so it belongs in a worker; never raises."""
         # What cannot be read changes nothing of what is known; `config` says why.
@@ -177,10 +187,13 @@ class _CacheFile:
         self._kept: dict[str, Any] | None = None
         """By `provider/model`: the answer and the time it is from."""
 
-    def find(self, model: ModelName) -> ModelFacts | None:
+    def find(self, model: ModelName, *, may_be_old: bool = False) -> ModelFacts | None:
+        """What was kept of a model; for windows, which do not change, of any day."""
         kept = self._load().get(str(model))
         try:
-            if kept is None or not 0 <= self._now() - kept["at"] < KEPT_DAYS * _DAY:
+            if kept is None:
+                return None
+            if not may_be_old and not 0 <= self._now() - kept["at"] < KEPT_DAYS * _DAY:
                 return None
             return facts_from(kept["facts"])
         except (KeyError, TypeError):

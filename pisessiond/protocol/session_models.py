@@ -12,10 +12,10 @@ from pisessiond.protocol.values import (
     Change,
     ContextSize,
     LeafConflict,
-    NodeSize,
     Present,
     Problem,
     Progress,
+    SizeSource,
 )
 from pisessiond.protocol.wire import (
     MAX_LISTED,
@@ -198,6 +198,18 @@ class ForkPoint(WireModel):
     """The first user text after it, one line: what tells a fork from its family."""
 
 
+class ListedSize(WireModel):
+    """The context size at the end of a session of the list."""
+
+    tokens: int
+    """In tokens."""
+    source: SizeSource
+    """Measured by a provider, or estimated from characters."""
+    percent: float | None
+    """Of the window of the model there; null when that is not known. A list has no model looked up:
+    a window is known once a session with its model was opened, or where a file names it."""
+
+
 class ListedSession(WireModel):
     """One line of the list."""
 
@@ -229,7 +241,7 @@ class ListedSession(WireModel):
     """A running pi has it open, or another program wrote to it in the last 15 minutes."""
     fork: ForkPoint | None
     """Null when it is no fork."""
-    context_size: NodeSize | None
+    context_size: ListedSize | None
     """At the end of the session; null until known."""
     cwd_missing: bool
     """The folder it belongs to is gone; a fork with another `cwd` goes on elsewhere."""

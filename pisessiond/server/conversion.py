@@ -199,6 +199,10 @@ def open_result(
     return made
 
 
+def _listed_size(given: types.NodeSize, percent: float | None) -> session_models.ListedSize:
+    return session_models.ListedSize(tokens=given.tokens, source=given.source, percent=percent)
+
+
 def listed_session(given: types.ListedSession) -> session_models.ListedSession:
     """One line of the list."""
     size, fork = given.context_size, given.fork
@@ -222,7 +226,7 @@ def listed_session(given: types.ListedSession) -> session_models.ListedSession:
         last_external=given.last_external,
         live=given.live,
         fork=point,
-        context_size=values.NodeSize(tokens=size.tokens, source=size.source) if size else None,
+        context_size=None if size is None else _listed_size(size, given.percent),
         cwd_missing=given.cwd_missing,
         root=given.root,
         depth=given.depth,

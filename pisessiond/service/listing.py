@@ -18,7 +18,9 @@ from typing import Final
 
 from pisessiond.core import kinds
 from pisessiond.core.dates import date_ms, iso_from_ms
+from pisessiond.core.gist import Facts
 from pisessiond.core.preview import preview
+from pisessiond.models.base import ModelName
 from pisessiond.service.errors import InvalidRequest
 from pisessiond.service.families import Item, families, newest_ms, preorder, without_strangers
 from pisessiond.service.following import is_live
@@ -72,9 +74,12 @@ class Lister:
         glances: Glances,
         places: Places,
         now_iso: Callable[[], str],
+        window_of: Callable[[ModelName], int | None] = lambda model: None,  # noqa: ARG005
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`window_of` says of models how large their windows are, as far as that is known."""
         self._shelf = shelf
+        self._window_of = window_of
         self._glances = glances
         self._places = places
         self._now_iso = now_iso
@@ -306,9 +311,10 @@ class Lister:
         fork = None
         if facts.parent is not None:
             fork = ForkPoint(facts.point, facts.point_text, facts.first_after)
-        size = None
+        size = percent = None
         if facts.tokens is not None:
             size = NodeSize(facts.tokens, "measured" if facts.is_measured else "estimated")
+            percent = self._percent(facts, facts.tokens)
         return ListedSession(
             session=opened.handle if opened else facts.id or "",
             path=item.key,
@@ -324,12 +330,19 @@ class Lister:
             last_external=external,
             fork=fork,
             context_size=size,
+            percent=percent,
             live=self._is_live(opened, external),
             cwd_missing=bool(facts.cwd) and not self._glances.is_folder(facts.cwd),
             root=root,
             depth=depth,
             pis=opened.live.views if opened else (),
         )
+
+    def _percent(self, facts: Facts, tokens: int) -> float | None:
+        if facts.provider is None or facts.model is None:
+            return None
+        window = self._window_of(ModelName(facts.provider, facts.model))
+        return None if window is None else tokens * 100 / window
 
     def _describe_open(
         self, item: Item, opened: OpenSession, root: str, depth: int
@@ -338,7 +351,8 @@ class Lister:
         session, index = opened.session, opened.session.index
         users = [row for row in range(len(index)) if index.kind[row] == kinds.USER]
         created, cwd = session.header.get("timestamp"), session.cwd
-        size = opened.leaf_node_size()
+        size, told = opened.leaf_node_size(), opened.sizing.told
+        is_told = size is not None and told is not None and told.tokens == size.tokens
         parent = session.header.get("parentSession")
         fork = None
         if isinstance(parent, str):
@@ -359,6 +373,7 @@ class Lister:
             last_external=opened.last_external,
             fork=fork,
             context_size=size,
+            percent=told.percent if told is not None and is_told else None,
             live=self._is_live(opened, opened.last_external),
             cwd_missing=isinstance(cwd, str) and bool(cwd) and not self._glances.is_folder(cwd),
             root=root,

@@ -32,7 +32,13 @@ class SessionList:
         self._now_iso = surroundings.now_iso
         self._open_sessions = open_sessions
         self._shelf = Shelf(stores.catalogue, stores.glances, stores.jsonl)
-        self._lister = Lister(self._shelf, stores.glances, places, surroundings.now_iso)
+        self._lister = Lister(
+            self._shelf,
+            stores.glances,
+            places,
+            surroundings.now_iso,
+            surroundings.models.window_at_hand,
+        )
         self._cataloguing = Cataloguing(
             self._shelf, self._lister, places.sessions_dir, surroundings.watches, open_sessions
         )

@@ -21,6 +21,7 @@ from typing import Final
 from pisessiond.core.errors import SessionFileError
 from pisessiond.core.gist import Facts, Gist, facts_text, read_facts
 from pisessiond.core.lines import EntryId
+from pisessiond.core.models_named import find_model
 from pisessiond.service.loading import load
 from pisessiond.storage.base import Catalogue, CatalogueRow, Glances, SeenFile, SessionStore
 from pisessiond.storage.errors import CatalogueLost, NoSuchSession, StoreError
@@ -358,6 +359,8 @@ class Shelf:
             session.measure_rest()
             size = session.size_at(session.leaf)
             facts.tokens, facts.is_measured = size.tokens, size.measured is not None
+            named = find_model(session, session.leaf, {})
+            facts.provider, facts.model = named or (None, None)
         except (StoreError, SessionFileError, OSError, _TooLarge):
             facts.is_unsized = True
         known.row = known.row._replace(facts=facts_text(facts))

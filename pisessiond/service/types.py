@@ -353,6 +353,8 @@ class ListedSession:
     """None when it is no fork."""
     context_size: NodeSize | None = None
     """At the end; None until known."""
+    percent: float | None = None
+    """The same of the window of its model, where that is known."""
     live: bool = False
     """A running pi has it open, or another program wrote to it in the last 15 minutes."""
     cwd_missing: bool = False

@@ -36,7 +36,7 @@ from pisessiond.storage.errors import CatalogueLost
 
 log = logging.getLogger(__name__)
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Of the tables below; a file with another one is thrown away."""
 
 _SCHEMA: Final = """

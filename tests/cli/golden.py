@@ -183,7 +183,7 @@ def _reports() -> Iterable[str]:
         "unsaved": True,
     }
     yield from session_lines([listed, other, unsaved], 80, UTC)
-    size = {"tokens": 84_000, "source": "measured"}
+    size = {"tokens": 84_000, "source": "measured", "percent": 42.4}
     fork: Any = {
         **listed,
         "session": "0192f3c4",
@@ -201,7 +201,7 @@ def _reports() -> Iterable[str]:
         "depth": 2,
         "live": False,
         "cwdMissing": True,
-        "contextSize": {**size, "source": "estimated"},
+        "contextSize": {**size, "source": "estimated", "percent": None},
         "fork": {"entry": None, "preview": None, "firstMessage": None},
     }
     answer: Any = {

@@ -65,8 +65,22 @@ async def test_a_lookup_is_made_once_and_kept_on_disk(
     no_lookups()
     assert await models.look_up(CLAUDE) == facts
     assert await place.known().look_up(CLAUDE) == facts
+    assert place.known().window_at_hand(CLAUDE) == 200_000
     place.now += 8 * 86_400
     assert await place.known().look_up(CLAUDE) == UNKNOWN
+    assert place.known().window_at_hand(CLAUDE) == 200_000
+
+
+def test_a_window_at_hand_is_asked_of_nobody(place: Place, no_lookups: Callable[[], None]) -> None:
+    no_lookups()
+    models = place.known()
+    assert models.window_at_hand(CLAUDE) is None
+    assert models.known(CLAUDE) is None
+    assert not place.cache.exists()
+    place.windows[str(CLAUDE)] = 123_000
+    assert models.window_at_hand(CLAUDE) == 123_000
+    place.models(nobody={"models": [{"id": "nothing", "contextWindow": 7_000}]})
+    assert place.known().window_at_hand(NOBODY) == 7_000
 
 
 @pytest.mark.slow

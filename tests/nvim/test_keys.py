@@ -321,7 +321,7 @@ def test_the_list_of_sessions_opens_another(home: Home, cwd: Path, editor: Edito
     older.write(home.agent)
     editor.types("-", "Sessions, this folder")
     line = editor.sees("● login-fix")
-    assert "84k" in line
+    assert "42%" in line
     editor.sees("○ Explain the parser")
     editor.keys("/Explain<CR><CR>")
     editor.sees("Now mend it")

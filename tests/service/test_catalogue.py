@@ -554,3 +554,37 @@ def test_many_files_and_a_huge_one_stay_small_in_memory(desk: Desk) -> None:
     assert with_huge.sessions == 3_001
     assert small.grown < 60 << 20
     assert with_huge.grown < 60 << 20
+
+
+# Percents -------------------------------------------------------------------------------------
+
+
+def test_the_percent_is_of_the_window_of_the_model_at_the_end(tmp_path: Path) -> None:
+    windows = {"demo/one": 1_000, "demo/two": 50_000}
+    desk = Desk(tmp_path)
+    desk.lister = Lister(
+        desk.shelf,
+        desk.glances,
+        Places(str(desk.agent), str(tmp_path), {}, read_text),
+        desk.hand.now_iso,
+        lambda model: windows.get(str(model)),
+    )
+
+    def percents() -> dict[str, float | None]:
+        return {row.session: row.percent for row in desk.rows()}
+
+    one, two = ({"provider": "demo", "model": name} for name in ("one", "two"))
+    first, second = answer("y", "a1", "u1", usage=500), answer("y", "a2", "a1", usage=900)
+    first["message"] |= one
+    second["message"] |= two
+    desk.file("a", user("x", "u1"), first)
+    desk.file("b", user("x", "u1"), first, second)
+    # Of a place that the lines alone do not tell, the whole session does.
+    desk.file("c", user("x", "u1"), first, second, user("x" * 40, "u2", "u1"))
+    desk.file("d", user("x", "u1"), answer("y", "a1", "u1", usage=500))
+    assert percents() == {"a": 50.0, "b": 1.8, "c": None, "d": None}
+    windows["demo/one"] = 2_000
+    assert percents()["a"] == 25.0
+    desk.begin_anew()
+    assert [row.percent for row in desk.rows()] == [None] * 4
+    desk.shelf.close()

@@ -79,6 +79,10 @@ class Facts:
         del model
         return self.facts
 
+    def window_at_hand(self, model: ModelName) -> int | None:
+        del model
+        return self.facts.window
+
 
 @dataclass
 class Desk:

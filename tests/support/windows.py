@@ -26,6 +26,10 @@ class HandModels:
     def known(self, model: ModelName) -> ModelFacts | None:
         return None if str(model) in self.slow else self.facts.get(str(model), UNKNOWN)
 
+    def window_at_hand(self, model: ModelName) -> int | None:
+        facts = self.known(model)
+        return None if facts is None else facts.window
+
     async def look_up(self, model: ModelName) -> ModelFacts:
         self.looked_up.append(str(model))
         if str(model) in self.slow:

@@ -63,7 +63,7 @@ test('the list of sessions says what pi does instead of that one is live', () =>
       forks: [],
     })),
   };
-  const words = '84k · 14:33 · pi at work · 3 forks, newest 14:33, pi idle';
+  const words = '42% · 14:33 · pi at work · 3 forks, newest 14:33, pi idle';
   assert.equal(describeSession(family, '2026-11-12'), words);
   assert.match(speakSession(family, '2026-11-12'), /\. pi at work\. 3 forks/);
 });

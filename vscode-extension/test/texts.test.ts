@@ -212,7 +212,12 @@ test('forks stand under what they were forked from, and are named by what was sa
   const fork = { entry: 'e', preview: 'Use an injected clock', firstMessage: 'Try time-machine' };
   const families = familiesOf([
     listed({ session: 'a', live: true, open: 2 }),
-    listed({ session: 'b', depth: 1, fork }),
+    listed({
+      session: 'b',
+      depth: 1,
+      fork,
+      contextSize: { tokens: 84_000, source: 'estimated', percent: null },
+    }),
     listed({ session: 'c', depth: 2, fork }),
     listed({ session: 'd', depth: 1, fork, unsaved: true }),
     listed({ session: 'e' }),
@@ -229,11 +234,11 @@ test('forks stand under what they were forked from, and are named by what was sa
   assert.equal(titleOf(family.forks[0].session), 'Try time-machine');
   assert.equal(
     describeSession(family, '2026-11-12'),
-    '84k · 14:33 · live · 2 windows · 3 forks, newest 14:33, unsaved',
+    '42% · 14:33 · live · 2 windows · 3 forks, newest 14:33, unsaved',
   );
   assert.equal(
     describeSession(family.forks[0], '2026-11-12'),
-    '84k · 14:33 · at "Use an injected clock"',
+    '~84k · 14:33 · at "Use an injected clock"',
   );
 });
 

@@ -76,7 +76,7 @@ export function listed(members: Partial<ListedSession>): ListedSession {
     lastExternal: null,
     live: false,
     fork: null,
-    contextSize: { tokens: 84_000, source: 'measured' },
+    contextSize: { tokens: 84_000, source: 'measured', percent: 42 },
     cwdMissing: false,
     root: '/s',
     depth: 0,

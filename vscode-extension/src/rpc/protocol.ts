@@ -697,6 +697,16 @@ export interface ForkPoint {
   firstMessage: string | null;
 }
 
+/** The context size at the end of a session of the list. */
+export interface ListedSize {
+  /** In tokens. */
+  tokens: number;
+  /** Measured by a provider, or estimated from characters. */
+  source: "measured" | "estimated";
+  /** Of the window of the model there; null when that is not known. A list has no model looked up: a window is known once a session with its model was opened, or where a file names it. */
+  percent: number | null;
+}
+
 /** One line of the list. */
 export interface ListedSession {
   /** Session id or handle, to open it by. */
@@ -728,7 +738,7 @@ export interface ListedSession {
   /** Null when it is no fork. */
   fork: ForkPoint | null;
   /** At the end of the session; null until known. */
-  contextSize: NodeSize | null;
+  contextSize: ListedSize | null;
   /** The folder it belongs to is gone; a fork with another `cwd` goes on elsewhere. */
   cwdMissing: boolean;
   /** Path (or handle) of the session its family of forks began with, as far as it is there. */

@@ -1,7 +1,7 @@
 /** Lines of the view Sessions: titles, states in words, and families of forks. */
 
 import type { ListedSession } from '../model/wire';
-import { count, formatTokens, shortTime, tilde } from './figures';
+import { count, formatTokens, shortTime, tilde, wholePercent } from './figures';
 import { companyOf } from './pis';
 import { cleanLine, cut } from './plain';
 
@@ -51,8 +51,9 @@ export function describe(family: Family, today: string): string {
   const { session } = family;
   const words: string[] = [];
   if (session.contextSize) {
-    const { source, tokens } = session.contextSize;
-    words.push(`${tilde(source)}${formatTokens(tokens)}`);
+    const { source, tokens, percent } = session.contextSize;
+    const size = percent === null ? formatTokens(tokens) : `${wholePercent(percent)}%`;
+    words.push(tilde(source) + size);
   }
   words.push(shortTime(session.modified, today));
   words.push(...states(session));

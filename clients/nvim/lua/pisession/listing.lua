@@ -38,8 +38,10 @@ local function words_of(one)
   local function say(words)
     parts[#parts + 1] = words ~= '' and words or nil
   end
-  if one.contextSize then
-    say((one.contextSize.source == 'measured' and '' or '~') .. text.tokens(one.contextSize.tokens))
+  local size = one.contextSize
+  if size then
+    local figure = size.percent and text.percent(size.percent) or text.tokens(size.tokens)
+    say((size.source == 'measured' and '' or '~') .. figure)
   end
   say(text.moment(one.modified))
   say(one.unsaved and 'unsaved' or '')
