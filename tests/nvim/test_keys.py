@@ -28,6 +28,39 @@ def goes(editor: Editor, keys: str, words: str) -> None:
     editor.until(lambda: words in editor.row(), f"the cursor on {words!r}")
 
 
+REFUSE_ONE = """
+local rpc = require('pisession.rpc')
+local request, level = rpc.request, ...
+vim.g.refused = 0
+rpc.request = function(method, params, callback)
+  if method ~= 'session/rows' or params.level ~= level then
+    return request(method, params, callback)
+  end
+  vim.g.refused = vim.g.refused + 1
+  vim.schedule(function()
+    callback({ kind = 'EntryNotFound', message = 'There is no such row.', data = {} })
+  end)
+  return function() end
+end
+"""
+LEVEL = """
+local sidebar = require('pisession.sidebar').current()
+return sidebar.view:row_at(vim.api.nvim_win_get_cursor(sidebar.window)[1]).id
+"""
+
+
+def test_a_fold_that_cannot_be_read_holds_no_other_up(editor: Editor) -> None:
+    editor.goes_to("14 steps")
+    editor.lua(REFUSE_ONE, editor.lua(LEVEL))
+    # What was opened while the refusal was on its way is read behind it.
+    editor.lua("require('pisession.sidebar').current().session.folds['b:m182'] = true")
+    editor.keys("<Tab>")
+    editor.sees("Passes, but hides the real fault")
+    editor.settles()
+    assert editor.nvim.vars["refused"] == 1
+    assert "14 steps" in editor.row()
+
+
 def test_going_from_turn_to_turn_branch_to_branch_and_back_to_the_leaf(editor: Editor) -> None:
     goes(editor, "[[", "Use an injected clock")
     goes(editor, "[[", "Fix the login test")

@@ -18,7 +18,7 @@ from pisessiond.server.state import About
 from tests.server.fake_service import FakeSession, FakeSessions
 
 ABOUT = About(version="9.9", agent_dir="/agent", address="/there", log=None)
-PATIENCE = 5.0
+PATIENCE = 20.0
 
 
 class Client:

@@ -56,10 +56,12 @@ function Session:level_failed(key, err)
   if err.kind == 'Offline' then
     return
   elseif key ~= MAIN then
-    -- There is no such row any more, or nothing inside.
-    self.levels[key], self.folds[key] = nil, nil
+    -- There is no such row any more, or nothing inside. One that is still there is closed, so that
+    -- it is not asked about again and again.
+    self.levels[key], self.folds[key] = nil, self:row(key) and false
   end
   self.on_change('rows')
+  self:go_on_reading()
 end
 
 --- Lays changes over a page that was made before they came; twice is as good as once.
