@@ -103,6 +103,7 @@ export class Bridge {
     shared().file = this.manager.getSessionFile();
     this.watch.stop();
     this.drive.end();
+    this.showing.end();
     if (this.#isAttached) {
       this.link.tell('pi/detached', plain({ gen: this.gen, reason, target }));
     }
@@ -125,6 +126,7 @@ export class Bridge {
     this.isEnded = true;
     this.watch.stop();
     this.drive.end();
+    this.showing.end();
     if (this.ctx.hasUI) {
       this.ctx.ui.notify(
         'pisessiond: after several faults the bridge has taken itself out.',

@@ -262,14 +262,19 @@ export class Link {
    * @param {import('./types.js').DriveParams} params
    */
   async #answer(id, method, params) {
-    const control = new AbortController();
-    this.#running.set(id, { method, control });
+    const socket = this.#socket;
+    const running = { method, control: new AbortController() };
+    const { signal } = running.control;
+    this.#running.set(id, running);
     const act = guard('link.asked', () =>
-      this.party ? this.party.asked(method, params, control.signal) : AWAY,
+      this.party ? this.party.asked(method, params, signal) : AWAY,
     );
     const result = await act();
-    this.#running.delete(id);
-    this.#send({ id, result: result ?? UNKNOWN });
+    // Each connection counts from one: on a later one this number is another request's.
+    if (socket === this.#socket && this.#running.get(id) === running) {
+      this.#running.delete(id);
+      this.#send({ id, result: result ?? UNKNOWN });
+    }
   }
 
   /**

@@ -8,6 +8,8 @@ const SHOWN_FOR = 5_000;
 export class Showing {
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
+  #isShown = false;
+  #isEnded = false;
 
   /** @param {import('./types.js').ExtensionContext} ctx */
   constructor(ctx) {
@@ -31,15 +33,27 @@ export class Showing {
    */
   hold(text) {
     clearTimeout(this.#timer);
-    if (this.ctx.hasUI) {
+    if (!this.#isEnded && this.ctx.hasUI) {
       this.ctx.ui.setStatus(KEY, oneLine(text));
+      this.#isShown = true;
     }
   }
 
   release() {
     clearTimeout(this.#timer);
-    if (this.ctx.hasUI) {
+    if (this.#isShown) {
+      this.#isShown = false;
       this.ctx.ui.setStatus(KEY, undefined);
+    }
+  }
+
+  /** The session ends: from then on pi throws at whoever asks its context for anything. */
+  end() {
+    this.#isEnded = true;
+    try {
+      this.release();
+    } catch {
+      // It has ended already, and its line with it.
     }
   }
 }

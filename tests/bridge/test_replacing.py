@@ -10,6 +10,7 @@ from tests.bridge.home import PiHome
 from tests.bridge.model import MarkedModel
 from tests.bridge.running import PiRpc, pi_rpc
 from tests.bridge.scripted_daemon import Bridge, ScriptedDaemon
+from tests.bridge.test_unhurt import status_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 
@@ -169,3 +170,55 @@ async def test_a_daemon_that_comes_again_is_told_everything(
         await pi.turn("Heard again.")
         await agrees(pi, again)
     assert model.prompts == ["Heard.", "Heard again."]
+
+
+async def test_an_answer_goes_to_the_daemon_that_asked(
+    home: PiHome, daemon: ScriptedDaemon
+) -> None:
+    async with pi_rpc(home) as pi:
+        bridge = await daemon.attached()
+        await pi.turn("[big:4]")
+        await pi.turn("[big:4] Again.")
+        await bridge.idle()
+        bridge.begin("pi/compact", "pd:7", instructions="[slowsum:1000]")
+        await bridge.until(lambda: bridge.state.get("operation") == "compaction", "the compaction")
+        bridge.writer.close()
+        again = await daemon.attached(2)
+        await again.until(lambda: again.state.get("idle"), "the end of the compaction")
+        # Every daemon counts from one. This would be taken for the answer to a question of its own.
+        await again.done("pi/snapshot")
+        assert not again.is_gone
+        assert bridge.session["file"] == again.session["file"]
+        assert (await pi.entries())[-1]["type"] == "compaction"
+
+
+async def test_what_was_shown_goes_with_its_session(home: PiHome, daemon: ScriptedDaemon) -> None:
+    async with pi_rpc(home) as pi:
+        bridge = await daemon.attached()
+        await pi.turn("Something.")
+        await bridge.done("pi/label", target=(await pi.entries())[-1]["id"], label="x")
+        assert shown(pi) == ["labelled by Tester"]
+        # pi throws at a timer that asks a session which has ended, and five faults end the bridge.
+        await pi.data("new_session")
+        assert shown(pi) == ["labelled by Tester", None]
+
+
+async def test_a_compaction_ends_with_its_session(home: PiHome, daemon: ScriptedDaemon) -> None:
+    async with pi_rpc(home) as pi:
+        bridge = await daemon.attached()
+        await pi.turn("[big:4]")
+        await pi.turn("[big:4] Again.")
+        await bridge.idle()
+        asked = bridge.begin("pi/compact", instructions="[slowsum:20000]")
+        await bridge.until(lambda: bridge.state.get("operation") == "compaction", "the compaction")
+        await pi.data("new_session")
+        assert (await asked)["refused"] == "Cancelled"
+        await bridge.until(lambda: bridge.gen == 2, "the new session")
+        assert shown(pi)[-1] is None
+        assert "faults" not in await status_of(pi)
+
+
+def shown(pi: PiRpc) -> list[str | None]:
+    """What stood in pi's status line, one after the other."""
+    lines = [one for one in pi.events if one.get("method") == "setStatus"]
+    return [one.get("statusText") for one in lines if one["statusKey"] == "pisessiond"]
