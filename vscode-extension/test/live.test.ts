@@ -99,6 +99,19 @@ describe('a session shared with a real daemon', () => {
     },
   );
 
+  test('a session asked for without a daemon is read when there is one', LIMIT, async () => {
+    const path = place.write(talk().entries);
+    const { pid } = await connection.request('daemon/status', {});
+    const lost = reached(connection, 'offline');
+    process.kill(pid, 'SIGKILL');
+    await lost;
+    const model = new SessionModel(connection, { path });
+    await model.fetch();
+    assert.equal(model.info, undefined);
+    await until(model, () => titles(model).at(-1) === 'you are here');
+    model.close();
+  });
+
   test("another client's message shows up, with who said it", LIMIT, async () => {
     const model = await open();
     const acts: Happening[] = [];

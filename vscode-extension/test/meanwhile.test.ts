@@ -112,4 +112,26 @@ describe('a window in which more happens than one asked for', () => {
     writeFileSync(first, text);
     await until(() => message() === '');
   });
+
+  test('a session that one comes back to at once is told of, the other let go', LIMIT, async () => {
+    const [one, two] = await Promise.all(
+      ['one', 'two'].map((name) => find(editor, `Asked in ${name}`, 'pisessiond.sessions')),
+    );
+    const clicks = [two, one].map((row) => editor.run('openSession', row?.node));
+    await Promise.all(clicks);
+    const other = await place.connect('other');
+    const watchers = async (path: string) => {
+      const { session, clients } = await other.request('session/open', { path });
+      return { session, names: clients.map(({ name }) => name) };
+    };
+    const { session, names } = await watchers(first);
+    assert.deepEqual(names.toSorted(), ['other', 'vscode']);
+    assert.deepEqual((await watchers(second)).names, ['other']);
+    await other.request('session/label', { session, target: 'e2', label: 'told' });
+    await until(async () => labels(await tree()).includes('[told] Answered in both'));
+    await other.request('session/label', { session, target: 'e2', label: null });
+    await until(async () => labels(await tree()).includes('Answered in both'));
+    assert.deepEqual(editor.warnings, []);
+    other.stop();
+  });
 });

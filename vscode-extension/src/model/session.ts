@@ -77,7 +77,8 @@ export class SessionModel {
   /** While the daemon is asked to open the session. */
   private opening: Promise<unknown> | undefined;
   private shownFilter: TreeFilter | undefined;
-  private wasOffline = false;
+  /** Since then nothing has been asked of a daemon, which is made up for when there is one. */
+  private wasOffline: boolean;
   /** While a daemon that was begun anew has not opened it yet. */
   private isHandleOld = false;
   private isClosed = false;
@@ -96,6 +97,7 @@ export class SessionModel {
         this.problem = failure;
       },
     );
+    this.wasOffline = isAway(daemon.state);
     this.unlisten = [
       daemon.onState(() => this.connectionChanged()),
       daemon.onTold((message) => this.hear(message)),
@@ -291,7 +293,7 @@ export class SessionModel {
     if (this.daemon.state === 'ready' && this.wasOffline) {
       this.wasOffline = false;
       void this.fetch();
-    } else if (this.daemon.state === 'offline' || this.daemon.state === 'missing') {
+    } else if (isAway(this.daemon.state)) {
       this.wasOffline = this.isHandleOld = true;
       this.running.take(null);
     }
@@ -307,12 +309,12 @@ export class SessionModel {
     params: Omit<Params<M>, 'session'>,
     signal?: AbortSignal,
   ): Promise<Result<M>> {
-    if (this.handle === undefined) {
-      throw new Failure('SessionNotFound', 'No session is open here; choose one under Sessions.');
-    }
     // A daemon that has just been started knows of no session before it is opened there.
     if (this.opening || (this.wasOffline && this.daemon.state === 'connecting')) {
       await this.reopened();
+    }
+    if (this.handle === undefined) {
+      throw new Failure('SessionNotFound', 'No session is open here; choose one under Sessions.');
     }
     // By then its handle of before may be another session's.
     if (this.isHandleOld && this.daemon.state === 'ready') {
@@ -466,6 +468,10 @@ function applyToHeader(change: Change, info: OpenResult): void {
       info.problems = [...info.problems, ...(members.problems ?? [])];
       break;
   }
+}
+
+function isAway(state: Daemon['state']): boolean {
+  return state === 'offline' || state === 'missing';
 }
 
 function isWatchedOnly(pis: readonly LivePi[]): boolean {

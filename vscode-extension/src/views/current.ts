@@ -29,6 +29,9 @@ export class CurrentSession implements vscode.Disposable {
 
   private readonly happened = new Emitter<Happening | { what: 'switched' }>();
   private readonly folds: FoldMemory;
+  /** Those that are being read, and those shown before that are still to be let go. */
+  private readonly reading = new Set<SessionModel>();
+  private readonly left = new Set<SessionModel>();
   private unlisten: (() => void) | undefined;
   private filter: TreeFilter = 'default';
 
@@ -61,7 +64,7 @@ export class CurrentSession implements vscode.Disposable {
     const chosen = this.memory.get<string>(CHOSEN);
     if (chosen !== undefined) {
       const model = await this.show({ path: chosen }, false);
-      if (!model.problem) {
+      if (!model.problem || this.model !== model) {
         return;
       }
       // Its file is gone, or unreadable.
@@ -75,9 +78,11 @@ export class CurrentSession implements vscode.Disposable {
 
   /** Shows a session because the user chose it. */
   async choose(wish: Wish): Promise<void> {
-    const { info } = await this.show(wish, false);
-    const path = info?.unsaved ? undefined : info?.path;
-    await this.memory.update(CHOSEN, path ?? undefined);
+    const model = await this.show(wish, false);
+    if (this.model === model) {
+      const path = model.info?.unsaved ? undefined : model.info?.path;
+      await this.memory.update(CHOSEN, path ?? undefined);
+    }
   }
 
   /** Has the next window that is opened begin with a session; this one stays with its own. */
@@ -117,29 +122,52 @@ export class CurrentSession implements vscode.Disposable {
 
   dispose(): void {
     this.unlisten?.();
+    this.left.forEach((one) => one.close());
     this.model?.close();
   }
 
   private async show(wish: Wish, follows: boolean): Promise<SessionModel> {
-    const before = this.model;
     const model = new SessionModel(this.connection, wish, this.filter, (info) =>
       this.folds.of(keyOf(info)),
     );
     model.whichPi = (choices) => this.whichPi(model, choices);
     this.unlisten?.();
     this.unlisten = model.on((happening) => this.happened.emit(happening));
+    if (this.model) {
+      this.left.add(this.model);
+    }
     this.model = model;
     this.follows = follows;
     this.undo.clear();
+    this.reading.add(model);
     await model.fetch();
-    if (before && before.handle !== model.handle) {
-      before.close();
-    } else {
-      // The same session: closing it would end the subscription that the new one has.
-      before?.leave();
+    this.reading.delete(model);
+    this.letGo();
+    if (this.model === model) {
+      this.happened.emit({ what: 'switched' });
     }
-    this.happened.emit({ what: 'switched' });
     return model;
+  }
+
+  /** Lets go of what was shown before, once it is known which session is shown now. */
+  private letGo(): void {
+    const { model } = this;
+    if (!model || this.reading.has(model)) {
+      return;
+    }
+    for (const one of this.left) {
+      if (this.reading.has(one)) {
+        // Whoever reads it comes back here.
+        continue;
+      }
+      this.left.delete(one);
+      if (one.handle === model.handle) {
+        // The same session: closing it would end the subscription that the new one has.
+        one.leave();
+      } else {
+        one.close();
+      }
+    }
   }
 }
 
