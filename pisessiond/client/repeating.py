@@ -3,7 +3,8 @@
 Nobody knows then whether they were carried out. Questions may be asked twice; of the acts, those
 whose second time changes nothing: an append whose entries have ids, and what sets something to a
 value. A second fork would be a second file, and a file that was written or deleted is in the way
-of the second time.
+of the second time. pi may have taken a prompt, and would answer it twice; of a run that was to be
+stopped, the next one may be running by now.
 
 A summary is an entry of its own, and may have been paid for. Its act is made again only with both
 a `requestId`, for which the same daemon repeats the answer, and a `baseLeaf`, by which another
@@ -23,6 +24,8 @@ _NEVER: Final = frozenset(
         "session/clone",
         "session/import",
         "session/delete",
+        "session/prompt",
+        "session/abort",
         "daemon/shutdown",
     )
 )

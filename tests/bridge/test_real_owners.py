@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from pisessiond.client.errors import RpcFailure
+from pisessiond.client.errors import ConnectionLost, RpcFailure
 from pisessiond.client.session import Session
 from tests.bridge.home import PiHome
 from tests.bridge.model import MarkedModel
@@ -104,6 +104,39 @@ async def test_the_daemon_is_killed_in_mid_turn(
             assert session.pis[0]["unseen"] == 0
 
         assert one.pi.faults() == []
+
+
+async def test_a_prompt_on_its_way_to_pi_is_not_sent_anew(
+    home: PiHome, true_daemon: RealDaemon, model: MarkedModel
+) -> None:
+    async with room(home, true_daemon) as one, true_daemon.client("last", lasting=True) as client:
+        session = await client.open(path=one.session.path or "")
+        before, lost = one.pi.settled, []
+
+        async def send() -> None:
+            with pytest.raises(ConnectionLost) as error:
+                await session.prompt("Asked once.")
+            lost.append(error)
+
+        os.kill(one.pi.pid, signal.SIGSTOP)
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(send)
+                with anyio.fail_after(PATIENCE):
+                    while (await live_pis(one.client, 1))[0]["state"] != "stalled":
+                        await anyio.sleep(0.02)
+                await true_daemon.kill()
+                # pi finds the prompt in its socket all the same.
+                os.kill(one.pi.pid, signal.SIGCONT)
+                await true_daemon.start()
+        finally:
+            os.kill(one.pi.pid, signal.SIGCONT)
+        await one.pi.until(lambda: one.pi.settled > before, "the end of the run")
+        await live_pis(client, 1)
+        await one.pi.turn("Something else.")
+
+    assert lost
+    assert model.prompts[2:] == ["Asked once.", "Something else."]
 
 
 async def test_a_foreign_line_is_shown_and_not_followed(

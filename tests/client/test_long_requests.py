@@ -261,6 +261,10 @@ SAFE = {"requestId": "r", "baseLeaf": "a"}
         ("session/navigate", {"target": "a", "summarize": True, "dryRun": True}, True),
         ("session/cancel", {}, False),
         ("session/cancel", {"operationId": "e.1"}, True),
+        ("session/prompt", {"text": "x"}, False),
+        # A new daemon would say that no pi is there, until its bridge has come back.
+        ("session/prompt", {"text": "x", "requestId": "r"}, False),
+        ("session/abort", {}, False),
     ],
 )
 def test_which_requests_are_made_again(method: str, params: Message, expected: bool) -> None:
