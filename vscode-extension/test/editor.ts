@@ -111,7 +111,12 @@ export class Editor {
   /** Takes a choice of what is asked; by default nothing is chosen. */
   choose: (items: any[], options: any) => any = () => undefined;
   type: (options: any) => string | undefined | Promise<string> = () => undefined;
-  press: (sentence: string, steps: string[]) => string | undefined = () => undefined;
+  press: (sentence: string, steps: string[]) => string | undefined | Promise<string> = () =>
+    undefined;
+  /** What happens while something takes its time. */
+  meanwhile: () => unknown = () => undefined;
+  /** What the extension gave back. */
+  exports: any;
 
   private readonly closed = new EventEmitter();
   private readonly subscriptions: { dispose(): unknown }[] = [];
@@ -136,13 +141,14 @@ export class Editor {
       },
     });
     try {
-      return require(file).activate({
+      this.exports = require(file).activate({
         subscriptions: this.subscriptions,
         workspaceState: memory(this.state),
         globalState: memory(this.common),
         extensionUri: Uri.file(ROOT),
         extension: { id: 'pisessiond.pisession', packageJSON: MANIFEST },
       });
+      return this.exports;
     } finally {
       (Module as any)._load = load;
     }
@@ -306,8 +312,12 @@ export class Editor {
       showWarningMessage: (sentence: string, ...steps: any[]) => this.warn(sentence, steps),
       showInformationMessage: (sentence: string, ...steps: any[]) =>
         Promise.resolve(this.press(sentence, steps)),
-      withProgress: (_options: any, work: any) =>
-        work({ report: () => undefined }, { onCancellationRequested: () => undefined }),
+      withProgress: async (_options: any, work: any) => {
+        const token = { onCancellationRequested: () => undefined };
+        const done = work({ report: () => undefined }, token);
+        await this.meanwhile();
+        return done;
+      },
       showTextDocument: (document: Document) => {
         this.shown = document;
         return Promise.resolve({ document });

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import type { Exports } from '../src/extension';
+import type { LivePi } from '../src/model/wire';
 import { Place, Talk } from './daemon';
 import type { Editor } from './editor';
 import { find, labels, LIMIT, openWindow, select, until } from './windows';
@@ -24,6 +26,7 @@ describe('a window in which more happens than one asked for', () => {
 
   before(async () => {
     place.enter();
+    place.settings("[summarizer]\nuse = 'extract'\n");
     first = talk('one');
     second = talk('two');
     editor = await openWindow(place);
@@ -50,6 +53,9 @@ describe('a window in which more happens than one asked for', () => {
 
   beforeEach(async () => {
     editor.warnings.length = 0;
+    editor.said.length = 0;
+    editor.meanwhile = () => undefined;
+    editor.press = () => undefined;
     await opens('one');
   }, LIMIT);
 
@@ -133,5 +139,85 @@ describe('a window in which more happens than one asked for', () => {
     await until(async () => labels(await tree()).includes('Answered in both'));
     assert.deepEqual(editor.warnings, []);
     other.stop();
+  });
+
+  async function navigates(to: string, how: string): Promise<void> {
+    await select(editor, to);
+    editor.choose = (items: { way: string }[]) => items.find(({ way }) => way === how);
+    await editor.run('navigate');
+  }
+
+  test('what a move brings back stays with its session', LIMIT, async () => {
+    editor.meanwhile = () => opens('two');
+    const before = readFileSync(second, 'utf8');
+    await navigates('Once more', 'summary');
+    assert.equal(editor.shown?.text, 'Once more');
+    assert.equal(editor.keys.get('pisessiond.canUndo'), false);
+    await editor.run('send');
+    assert.equal(editor.warnings.at(-1)?.sentence, elsewhere);
+    assert.equal(editor.shown.text, 'Once more');
+    await opens('one');
+    editor.shown.text = 'Once more, please';
+    await editor.run('send');
+    await until(async () => labels(await tree()).includes('Once more, please'));
+    assert.equal(readFileSync(second, 'utf8'), before);
+  });
+
+  test('what a refusal offers is offered for no other session', LIMIT, async () => {
+    const other = await place.connect('mover');
+    const { session, leaf } = await other.request('session/open', { path: first });
+    editor.press = async () => {
+      await opens('two');
+      return 'Go On from There';
+    };
+    const { length } = editor.pickers;
+    await select(editor, 'Answered in both');
+    editor.choose = async (items: unknown[]) => {
+      await other.request('session/navigate', { session, target: 'e1', exact: true });
+      return items[0];
+    };
+    await editor.run('navigate');
+    assert.match(editor.warnings[0]?.sentence ?? '', /^mover moved the leaf/);
+    assert.equal(editor.pickers.length, length + 1);
+    assert.equal(editor.said.at(-1), elsewhere);
+    await other.request('session/navigate', { session, target: leaf, exact: true });
+    other.stop();
+  });
+
+  test('a prompt that was typed is kept where it cannot be given any more', LIMIT, async () => {
+    const { model } = (editor.exports as Exports).current;
+    const pi = { pid: 1, drives: true, state: 'idle', pending: 0, unseen: 0, leaf: null };
+    assert.ok(model?.info);
+    model.info.pis = [pi as unknown as LivePi];
+    editor.type = async () => {
+      await opens('two');
+      return 'Look at the log';
+    };
+    await editor.run('promptPi');
+    assert.equal(editor.warnings.at(-1)?.sentence, elsewhere);
+    assert.equal(editor.shown?.text, 'Look at the log');
+    await editor.closeShown();
+  });
+
+  test('a message is sent once, and what is written meanwhile stays', LIMIT, async () => {
+    await editor.run('append');
+    assert.ok(editor.shown);
+    editor.shown.text = 'Sent by two clicks';
+    await Promise.all([editor.run('send'), editor.run('send')]);
+    await until(async () => labels(await tree()).includes('Sent by two clicks'));
+    assert.equal(readFileSync(first, 'utf8').split('Sent by two clicks').length, 2);
+    assert.equal(editor.shown, undefined);
+
+    await editor.run('append');
+    const document = editor.shown as { text: string } | undefined;
+    assert.ok(document);
+    document.text = 'One more';
+    const sent = editor.run('send');
+    document.text += ', and the next';
+    await sent;
+    await until(async () => labels(await tree()).includes('One more'));
+    assert.equal(editor.shown, document);
+    assert.deepEqual(editor.warnings, []);
+    await editor.closeShown();
   });
 });

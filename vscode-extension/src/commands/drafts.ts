@@ -5,6 +5,7 @@
 
 import * as vscode from 'vscode';
 import { DraftFiles, DRAFTS } from './draftFiles';
+import { say } from './tools';
 
 /** `prompt` is appended, `piPrompt` is given to a running pi. */
 export type DraftKind = 'prompt' | 'piPrompt' | 'summary';
@@ -17,6 +18,8 @@ interface Draft {
 
 export class Drafts implements vscode.Disposable {
   private readonly drafts = new Map<string, Draft>();
+  /** Those that are on their way. */
+  private readonly sending = new Set<Draft>();
   private readonly files = new DraftFiles();
   private readonly disposables: vscode.Disposable[];
 
@@ -77,20 +80,47 @@ export class Drafts implements vscode.Disposable {
     await vscode.window.showTextDocument(document, { preview: false });
   }
 
-  /** Sends what stands in the editor at hand; refused, not a word of it is lost. */
+  /**
+   * Sends what stands in the editor at hand, once; refused, not a word of it is lost, nor of what
+   * is written while it is on its way.
+   */
   async send(): Promise<void> {
-    const editor = vscode.window.activeTextEditor;
-    const draft = editor && this.drafts.get(editor.document.uri.toString());
+    const document = vscode.window.activeTextEditor?.document;
+    const draft = document && this.drafts.get(document.uri.toString());
     if (!draft) {
-      vscode.window.setStatusBarMessage('This is no draft of pi sessions.', 6000);
+      say('This is no draft of pi sessions.');
       return;
     }
-    await draft.send(editor.document.getText());
-    if (this.drafts.delete(editor.document.uri.toString())) {
-      this.tell();
+    if (this.sending.has(draft)) {
+      say('It is being sent.');
+      return;
     }
-    await vscode.window.showTextDocument(editor.document);
-    await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+    const text = document.getText();
+    this.sending.add(draft);
+    try {
+      await draft.send(text);
+    } finally {
+      this.sending.delete(draft);
+    }
+    await this.sent(document, draft, text);
+  }
+
+  private async sent(document: vscode.TextDocument, draft: Draft, text: string): Promise<void> {
+    const isOpen = !document.isClosed;
+    if (isOpen && document.getText() !== text) {
+      say('It was sent as it stood; what was written meanwhile is still here.');
+      return;
+    }
+    const uri = document.uri.toString();
+    // By now it may be another session's.
+    if (this.drafts.get(uri) === draft) {
+      this.drafts.delete(uri);
+      this.tell();
+      if (isOpen) {
+        await vscode.window.showTextDocument(document);
+        await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+      }
+    }
   }
 
   private prompt(kind: DraftKind): vscode.TextDocument | undefined {

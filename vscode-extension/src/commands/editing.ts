@@ -136,7 +136,7 @@ async function change(desk: Desk, ids: EntryId[], isBack: boolean, unfit = 0): P
   } finally {
     // What was done before one was refused can be undone, too.
     if (acts.length > 0) {
-      remember(desk, { acts, rev, sentence: 'It is as before.' });
+      remember(desk, model, { acts, rev, sentence: 'It is as before.' });
     }
   }
   const after = await model.request('session/contextSize', {});

@@ -32,7 +32,7 @@ export async function actInGraph(desk: Desk, told: Told, graph: GraphPanel): Pro
   try {
     await act(desk, told, graph);
   } catch (error) {
-    await refuse(desk, error, () => actInGraph(desk, told, graph));
+    await refuse(desk, desk.current.model, error, () => actInGraph(desk, told, graph));
   }
 }
 

@@ -11,6 +11,7 @@ import { openPrompt } from './prompting';
 import {
   checkStillAt,
   entryRowOf,
+  isAt,
   modelOf,
   patiently,
   remember,
@@ -122,17 +123,19 @@ async function goWith(
       : await model.request('session/navigate', params);
   // Where a pi stood that was waited for is not where it was seen.
   if (!how.whenIdle) {
-    remember(desk, {
+    remember(desk, model, {
       acts: [{ method: 'session/navigate', params: { target: from, exact: true } }],
       rev: answer.rev,
       sentence: 'Back where you were.',
     });
   }
-  await desk.tree.reveal('here');
+  if (isAt(desk, model)) {
+    await desk.tree.reveal('here');
+  }
   const back = how.whenIdle ? '.' : '; Undo takes you back.';
   say(`Moved to “${cut(cleanLine(row.title), 40)}”${back}`);
   if (answer.editorText != null) {
-    await openPrompt(desk, answer.editorText);
+    await openPrompt(desk, model, answer.editorText);
   }
 }
 
@@ -187,11 +190,11 @@ async function forkAlong(desk: Desk, row: EntryRow): Promise<void> {
     void vscode.window.showWarningMessage(`The fork is made; pi stays where it was: ${why}`);
     return;
   }
-  await desk.current.choose(wishOf(answer));
+  const fork = await desk.current.choose(wishOf(answer));
   await desk.tree.arrive();
   say('The fork is made, and pi is in it.');
   if (answer.editorText != null) {
-    await openPrompt(desk, answer.editorText);
+    await openPrompt(desk, fork, answer.editorText);
   }
 }
 
@@ -221,8 +224,8 @@ async function made(desk: Desk, answer: ForkResult): Promise<void> {
     await vscode.commands.executeCommand('workbench.action.duplicateWorkspaceInNewWindow');
     return;
   }
-  await desk.current.choose(wish);
+  const fork = await desk.current.choose(wish);
   if (answer.editorText != null) {
-    await openPrompt(desk, answer.editorText);
+    await openPrompt(desk, fork, answer.editorText);
   }
 }

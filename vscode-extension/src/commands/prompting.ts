@@ -1,20 +1,20 @@
 /** Messages of the user's: written in an untitled document, appended when they are sent. */
 
 import * as vscode from 'vscode';
+import type { SessionModel } from '../model/session';
 import { Failure } from '../rpc/failure';
 import { openForPi } from './running';
 import { checkStillAt, modelOf, say, type Command, type Desk } from './tools';
 
-/** Opens the prompt with a text that came back, for the pi that has the session open, if one has. */
-export async function openPrompt(desk: Desk, text: string): Promise<void> {
-  await (modelOf(desk).pis.some((pi) => pi.drives)
-    ? openForPi(desk, text)
-    : openForAppending(desk, text));
+/** Opens the prompt with a text that came back in a session, for the pi that has the session open, if one has. */
+export async function openPrompt(desk: Desk, model: SessionModel, text: string): Promise<void> {
+  await (model.pis.some((pi) => pi.drives)
+    ? openForPi(desk, model, text)
+    : openForAppending(desk, model, text));
 }
 
 /** Opens a message to append; with an empty text the draft that is there. */
-async function openForAppending(desk: Desk, text: string): Promise<void> {
-  const model = modelOf(desk);
+async function openForAppending(desk: Desk, model: SessionModel, text: string): Promise<void> {
   await desk.drafts.openPrompt(text, (body) => {
     checkStillAt(desk, model);
     return append(desk, body);
@@ -33,7 +33,7 @@ async function append(desk: Desk, text: string): Promise<void> {
   say('Appended; pi answers it when it goes on with the session.');
 }
 
-export const openAppend: Command = (desk) => openForAppending(desk, '');
+export const openAppend: Command = (desk) => openForAppending(desk, modelOf(desk), '');
 
 export const send: Command = (desk) => desk.drafts.send();
 

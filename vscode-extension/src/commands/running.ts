@@ -6,7 +6,7 @@ import type { LivePi } from '../model/wire';
 import { asFailure, Failure } from '../rpc/failure';
 import { choiceLine, doingOf, isAtWork, piName, whyNot, type PiChoice } from '../texts/pis';
 import { withoutIcons } from '../texts/plain';
-import { checkStillAt, modelOf, patiently, say, type Command, type Desk } from './tools';
+import { checkStillAt, isAt, modelOf, patiently, say, type Command, type Desk } from './tools';
 
 /** `steer`: between the steps of a run, where there is one. */
 type Delivery = 'prompt' | 'steer';
@@ -27,24 +27,28 @@ async function write(desk: Desk, how: Delivery): Promise<void> {
     return;
   }
   if (text.trim() === '') {
-    await openForPi(desk, '', how);
+    await openForPi(desk, model, '', how);
     return;
   }
-  checkStillAt(desk, model);
   try {
+    checkStillAt(desk, model);
     await deliver(desk, text, how);
   } catch (error) {
     // Not a word is lost; where pi may have it, it is not offered to be sent twice.
     if (asFailure(error).kind !== 'PiUnknown') {
-      await openForPi(desk, text, how);
+      await openForPi(desk, model, text, how);
     }
     throw error;
   }
 }
 
-/** Opens a document that pi is given when it is sent. */
-export async function openForPi(desk: Desk, text: string, how: Delivery = 'prompt'): Promise<void> {
-  const model = modelOf(desk);
+/** Opens a document that is given to the pi of a session when it is sent. */
+export async function openForPi(
+  desk: Desk,
+  model: SessionModel,
+  text: string,
+  how: Delivery = 'prompt',
+): Promise<void> {
   const send = (body: string) => {
     checkStillAt(desk, model);
     return deliver(desk, body, how);
@@ -68,7 +72,9 @@ async function deliver(desk: Desk, text: string, how: Delivery): Promise<void> {
     (signal) => model.request('session/prompt', params, signal),
   );
   say(takenSentence(answer.queued, how));
-  await desk.tree.reveal('here');
+  if (isAt(desk, model)) {
+    await desk.tree.reveal('here');
+  }
 }
 
 function takenSentence(isQueued: boolean, how: Delivery): string {

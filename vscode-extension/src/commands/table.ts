@@ -99,6 +99,7 @@ export function registerCommands(desk: Desk): vscode.Disposable[] {
   return table.map(({ name, command, changes }) => {
     const run = async (...given: unknown[]): Promise<void> => {
       const again = given.length > 0 ? given : selected(desk);
+      const { model } = desk.current;
       try {
         if (changes && !vscode.workspace.isTrusted) {
           throw new Failure(
@@ -106,13 +107,13 @@ export function registerCommands(desk: Desk): vscode.Disposable[] {
             'This folder is not trusted, so that sessions can only be read; trust it first.',
           );
         }
-        if (desk.current.model) {
-          desk.current.model.chosenPi = undefined;
+        if (model) {
+          model.chosenPi = undefined;
         }
         desk.connection.start();
         await command(desk, ...given);
       } catch (error) {
-        await refuse(desk, error, () => run(...again));
+        await refuse(desk, model, error, () => run(...again));
       }
     };
     return vscode.commands.registerCommand(`pisessiond.${name}`, run);

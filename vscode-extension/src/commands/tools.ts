@@ -59,15 +59,22 @@ export function modelOf(desk: Desk): SessionModel {
   return model;
 }
 
+const ELSEWHERE = 'Another session is shown by now; nothing was changed.';
+
 /**
  * Has an answer count in the session that was asked about alone: while somebody thinks, a newer one
  * may have begun, or another been opened, and a fork has the same entries.
  * @throws {Failure} when another session is at hand by now
  */
 export function checkStillAt(desk: Desk, model: SessionModel): void {
-  if (desk.current.model?.key !== model.key) {
-    throw new Failure('SessionNotFound', 'Another session is shown by now; nothing was changed.');
+  if (!isAt(desk, model)) {
+    throw new Failure('SessionNotFound', ELSEWHERE);
   }
+}
+
+/** Whether a session is the one that is shown. */
+export function isAt(desk: Desk, model: SessionModel | undefined): boolean {
+  return desk.current.model?.key === model?.key;
 }
 
 /**
@@ -112,13 +119,16 @@ export async function actUndoably(
 ): Promise<void> {
   const model = modelOf(desk);
   const answer = (await model.request(now.method, now.params)) as { rev: number };
-  remember(desk, { acts: before, rev: answer.rev, sentence: 'It is as before.' });
+  remember(desk, model, { acts: before, rev: answer.rev, sentence: 'It is as before.' });
   say(said);
 }
 
-export function remember(desk: Desk, undoable: Undoable): void {
-  desk.current.undo.remember(undoable);
-  desk.header.update();
+/** Undo is for the session that is shown: what was done in another one is not remembered. */
+export function remember(desk: Desk, model: SessionModel, undoable: Undoable): void {
+  if (isAt(desk, model)) {
+    desk.current.undo.remember(undoable);
+    desk.header.update();
+  }
 }
 
 /** Runs something that takes its time, with what has come of it and a button that ends it. */
@@ -177,19 +187,34 @@ export async function patiently<T>(
   return answer;
 }
 
-/** Says why something was refused, and does what the user chooses next. */
-export async function refuse(desk: Desk, error: unknown, again: () => unknown): Promise<void> {
+/**
+ * Says why something was refused, and does what the user chooses next.
+ * @param model what it was about: the sentence may stand there for long, and its buttons mean no
+ *   other session
+ */
+export async function refuse(
+  desk: Desk,
+  model: SessionModel | undefined,
+  error: unknown,
+  again: () => unknown,
+): Promise<void> {
   const failure = asFailure(error);
   desk.log.info(`${failure.kind}: ${failure.message}`);
-  const refusal = refusalOf(failure, knownOf(desk, failure));
+  const refusal = refusalOf(failure, knownOf(model, failure));
   if (refusal) {
     const step = await vscode.window.showWarningMessage(refusal.sentence, ...refusal.steps);
-    await goOn(desk, step, again);
+    if (step === undefined || ANYWHERE.includes(step) || isAt(desk, model)) {
+      await goOn(desk, step, again);
+    } else {
+      say(ELSEWHERE);
+    }
   }
 }
 
-function knownOf(desk: Desk, { data }: Failure): Known {
-  const model = desk.current.model;
+/** Steps that are about no session. */
+const ANYWHERE: readonly NextStep[] = ['Log', 'Walkthrough'];
+
+function knownOf(model: SessionModel | undefined, { data }: Failure): Known {
   const leaf = data.leaf as EntryId | null | undefined;
   const title = leaf == null ? undefined : model?.rowOf(leaf)?.title;
   return {

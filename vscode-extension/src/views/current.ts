@@ -76,13 +76,14 @@ export class CurrentSession implements vscode.Disposable {
     }
   }
 
-  /** Shows a session because the user chose it. */
-  async choose(wish: Wish): Promise<void> {
+  /** Shows a session because the user chose it; what comes back may be overtaken by another one. */
+  async choose(wish: Wish): Promise<SessionModel> {
     const model = await this.show(wish, false);
     if (this.model === model) {
       const path = model.info?.unsaved ? undefined : model.info?.path;
       await this.memory.update(CHOSEN, path ?? undefined);
     }
+    return model;
   }
 
   /** Has the next window that is opened begin with a session; this one stays with its own. */
