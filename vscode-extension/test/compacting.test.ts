@@ -9,6 +9,7 @@ import { labels, LIMIT, openWindow, until } from './windows';
 describe('a window with much to compact', () => {
   const place = new Place();
   let editor: Editor;
+  let path: string;
 
   before(async () => {
     place.enter();
@@ -19,7 +20,7 @@ describe('a window with much to compact', () => {
       talk.step(`cat part${turn}`, 'word '.repeat(4000), 40_000 + turn * 5000);
       talk.answer(`Done ${turn}`, 42_000 + turn * 5000);
     }
-    place.write(talk.entries);
+    path = place.write(talk.entries);
     editor = await openWindow(place);
   }, LIMIT);
 
@@ -77,6 +78,23 @@ describe('a window with much to compact', () => {
     await editor.closeShown();
     assert.deepEqual(await tree(), rows);
     assert.deepEqual(editor.warnings, []);
+  });
+
+  test('what was looked at is compacted, and no other branch', LIMIT, async () => {
+    const other = await place.connect('other');
+    const { session, leaf } = await other.request('session/open', { path });
+    const rows = await tree();
+    editor.choose = async (items: { label: string }[]) => {
+      await other.request('session/navigate', { session, target: 'e32', exact: true });
+      await until(async () => (await tree()).at(-1) !== 'you are here');
+      return items.find((item) => item.label === 'Compact');
+    };
+    await editor.run('compact');
+    assert.match(editor.warnings.pop()?.sentence ?? '', /^other moved the leaf to “.*”; nothing/);
+    await other.request('session/navigate', { session, target: leaf, exact: true });
+    await until(async () => (await tree()).at(-1) === 'you are here');
+    assert.deepEqual(await tree(), rows);
+    other.stop();
   });
 
   test('a summary that was reviewed and changed is the one that is stored', LIMIT, async () => {

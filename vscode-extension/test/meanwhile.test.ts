@@ -220,4 +220,31 @@ describe('a window in which more happens than one asked for', () => {
     assert.deepEqual(editor.warnings, []);
     await editor.closeShown();
   });
+
+  test('a search goes through no other session than the one asked about', LIMIT, async () => {
+    editor.type = async () => {
+      await opens('two');
+      return 'Once more';
+    };
+    await editor.run('search');
+    assert.equal(editor.warnings.at(-1)?.sentence, elsewhere);
+    assert.equal(editor.keys.get('pisessiond.searching'), false);
+  });
+
+  test('of two files with one id the one that is shown is said to be', LIMIT, async () => {
+    const copy = first.replace('_one', '_copy');
+    writeFileSync(copy, readFileSync(first, 'utf8').replaceAll('Asked in one', 'Asked in a copy'));
+    await until(async () =>
+      labels(await editor.draw('pisessiond.sessions')).includes('Asked in a copy'),
+    );
+    const shown = async () =>
+      labels(
+        (await editor.draw('pisessiond.sessions')).filter(
+          ({ item }) => (item as { iconPath?: { id: string } }).iconPath?.id === 'circle-filled',
+        ),
+      );
+    assert.deepEqual(await shown(), ['Asked in one']);
+    await opens('a copy');
+    assert.deepEqual(await shown(), ['Asked in a copy']);
+  });
 });

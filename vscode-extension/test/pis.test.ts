@@ -232,6 +232,45 @@ test('where several pi are meant it is asked once which, and done by that one', 
   model.leave();
 });
 
+test('what was asked meanwhile is done by the name that a new daemon gives', async () => {
+  const sent: unknown[] = [];
+  const listeners: ((state: 'offline' | 'ready') => void)[] = [];
+  const rows = { rows: [], total: 0, rev: 1, before: null, after: null, level: null, path: [] };
+  const daemon = {
+    clientId: 'c',
+    state: 'ready' as 'offline' | 'ready',
+    onState: (listener: (state: 'offline' | 'ready') => void) => {
+      listeners.push(listener);
+      return () => undefined;
+    },
+    onTold: () => () => undefined,
+    request: (method: string, params: { pi?: number; session?: string }) => {
+      if (method === 'session/open') {
+        return Promise.resolve({ session: 'after', path: '/a', operation: null, rows } as never);
+      }
+      sent.push([params.session, params.pi]);
+      return params.pi === undefined
+        ? Promise.reject(new Failure('AmbiguousOwner', 'Several.', { choices: [{ pid: 77 }] }))
+        : Promise.resolve({ rev: 1, leaf: null } as never);
+    },
+  };
+  const model = new SessionModel(daemon as never, { path: '/a' });
+  model.handle = 'before';
+  model.whichPi = () => {
+    for (const state of ['offline', 'ready'] as const) {
+      daemon.state = state;
+      listeners.forEach((listener) => listener(state));
+    }
+    return Promise.resolve(77);
+  };
+  await model.request('session/label', { target: '1', label: 'x' });
+  assert.deepEqual(sent, [
+    ['before', undefined],
+    ['after', 77],
+  ]);
+  model.leave();
+});
+
 test('a pi that may only be watched, or is gone, has what may be written read anew', async () => {
   let hear: (message: never) => void = () => undefined;
   const opened: string[] = [];

@@ -1,7 +1,7 @@
 /** Compaction: its dry run first, then written, reviewed, or left. */
 
 import * as vscode from 'vscode';
-import type { CompactionPreview, CompactParams, CompactResult } from '../model/wire';
+import type { CompactionPreview, CompactParams, CompactResult, EntryId } from '../model/wire';
 import { MAIN } from '../model/rows';
 import type { SessionModel } from '../model/session';
 import { asFailure } from '../rpc/failure';
@@ -21,6 +21,8 @@ export const compact: Command = async (desk) => {
     say(`${operationText(model.operation)}; Cancel Operation ends it.`);
     return;
   }
+  // What is looked at: while one thinks another client may go elsewhere.
+  const { leaf } = model;
   const preview = await previewOf(desk, model);
   if (!preview) {
     return;
@@ -32,7 +34,7 @@ export const compact: Command = async (desk) => {
     const choice = await choose(desk, preview);
     if (choice !== undefined) {
       checkStillAt(desk, model);
-      await act(desk, choice);
+      await act(desk, choice, leaf);
     }
   } finally {
     void desk.tree.showCut([]);
@@ -90,14 +92,14 @@ function nameOf(model: SessionModel): string {
   return cut(cleanLine(model.info?.name ?? 'the session'), 30);
 }
 
-async function act(desk: Desk, choice: Choice): Promise<void> {
+async function act(desk: Desk, choice: Choice, baseLeaf: EntryId | null): Promise<void> {
   switch (choice) {
     case 'write':
-      return write(desk, {});
+      return write(desk, { baseLeaf });
     case 'lent':
-      return write(desk, { summarizer: 'client' });
+      return write(desk, { baseLeaf, summarizer: 'client' });
     case 'extract':
-      return write(desk, { summarizer: 'extract' });
+      return write(desk, { baseLeaf, summarizer: 'extract' });
     case 'review':
       return review(desk);
     case 'input':
@@ -106,16 +108,15 @@ async function act(desk: Desk, choice: Choice): Promise<void> {
       const model = modelOf(desk);
       const given = await vscode.window.showInputBox({ prompt: 'Instructions for the summary' });
       checkStillAt(desk, model);
-      return given ? write(desk, { customInstructions: given }) : undefined;
+      return given ? write(desk, { baseLeaf, customInstructions: given }) : undefined;
     }
   }
 }
 
 async function write(desk: Desk, how: Omit<CompactParams, 'session'>): Promise<void> {
   const model = modelOf(desk);
-  const params = { baseLeaf: model.leaf, ...how };
   const answer = await withProgress(desk, 'Compacting', (signal) =>
-    model.request('session/compact', params, signal),
+    model.request('session/compact', how, signal),
   );
   say(`Compacted${shrunk(answer, model.size?.window ?? null)}.`);
 }

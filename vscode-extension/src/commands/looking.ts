@@ -9,7 +9,16 @@ import { count, formatTokens, shortTime, todayOf } from '../texts/figures';
 import type { SizeColumn } from '../texts/paint';
 import { cleanLine, cut, withoutIcons } from '../texts/plain';
 import { showPreview } from '../views/documents';
-import { entryRowOf, modelOf, patiently, rowOf, rowsOf, say, type Command } from './tools';
+import {
+  checkStillAt,
+  entryRowOf,
+  modelOf,
+  patiently,
+  rowOf,
+  rowsOf,
+  say,
+  type Command,
+} from './tools';
 
 /** Shows what the row's entry says, without taking the focus from the rows. */
 export const showEntry: Command = async (desk, ...given) => {
@@ -132,8 +141,10 @@ export const search: Command = async (desk) => {
   if (!query?.trim()) {
     return;
   }
-  const params = { query, session: model.handle ?? null, limit: 100 };
-  const first = await desk.connection.request('session/search', params);
+  checkStillAt(desk, model);
+  const params = { query, limit: 100 };
+  const first = await model.request('session/search', params);
+  checkStillAt(desk, model);
   if (first.hits.length === 0) {
     say(
       first.pending > 0
@@ -144,7 +155,7 @@ export const search: Command = async (desk) => {
   }
   await vscode.commands.executeCommand('pisessiond.tree.focus');
   const walk = new HitWalk(query, first, (cursor) =>
-    desk.connection.request('session/search', { ...params, cursor }),
+    model.request('session/search', { ...params, cursor }),
   );
   if (await desk.searching.begin(walk)) {
     say(

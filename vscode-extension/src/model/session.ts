@@ -309,6 +309,26 @@ export class SessionModel {
     params: Omit<Params<M>, 'session'>,
     signal?: AbortSignal,
   ): Promise<Result<M>> {
+    try {
+      return await this.ask(method, params, signal);
+    } catch (error) {
+      const { kind, data } = asFailure(error);
+      if (kind !== 'AmbiguousOwner' || !this.whichPi) {
+        throw error;
+      }
+      const choices = (Array.isArray(data.choices) ? data.choices : []) as { pid?: unknown }[];
+      const isThere = choices.some(({ pid }) => pid === this.chosenPi);
+      const pi = isThere ? this.chosenPi : await this.whichPi(choices);
+      this.chosenPi = pi;
+      return this.ask(method, { ...params, pi }, signal);
+    }
+  }
+
+  private async ask<M extends Method>(
+    method: M,
+    params: Omit<Params<M>, 'session'>,
+    signal?: AbortSignal,
+  ): Promise<Result<M>> {
     // A daemon that has just been started knows of no session before it is opened there.
     if (this.opening || (this.wasOffline && this.daemon.state === 'connecting')) {
       await this.reopened();
@@ -320,20 +340,7 @@ export class SessionModel {
     if (this.isHandleOld && this.daemon.state === 'ready') {
       throw this.problem ?? new Failure('SessionNotFound', 'It was not opened again; reload it.');
     }
-    const whole = { ...params, session: this.handle } as Params<M>;
-    try {
-      return await this.daemon.request(method, whole, signal);
-    } catch (error) {
-      const { kind, data } = asFailure(error);
-      if (kind !== 'AmbiguousOwner' || !this.whichPi) {
-        throw error;
-      }
-      const choices = (Array.isArray(data.choices) ? data.choices : []) as { pid?: unknown }[];
-      const isThere = choices.some(({ pid }) => pid === this.chosenPi);
-      const pi = isThere ? this.chosenPi : await this.whichPi(choices);
-      this.chosenPi = pi;
-      return this.daemon.request(method, { ...whole, pi }, signal);
-    }
+    return this.daemon.request(method, { ...params, session: this.handle }, signal);
   }
 
   private async reopened(): Promise<void> {

@@ -256,7 +256,7 @@ export class SessionsView implements vscode.TreeDataProvider<SessionNode>, vscod
           ? vscode.TreeItemCollapsibleState.Expanded
           : vscode.TreeItemCollapsibleState.Collapsed;
     const item = new vscode.TreeItem(titleOf(session), state);
-    const isOpen = session.session === this.current.model?.handle;
+    const isOpen = keyOf(session) === this.current.model?.key;
     const folder = isElsewhere ? ` · ${cleanLine(basename(session.cwd))}` : '';
     const today = todayOf();
     // A row that was drawn without forks would stay closed over its first one.
