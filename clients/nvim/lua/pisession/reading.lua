@@ -4,17 +4,16 @@
 local MAIN = require('pisession.level').MAIN
 local Session = require('pisession.session')
 local levels = require('pisession.level')
-local rpc = require('pisession.rpc')
 
 ---@param wish table
 ---@param done fun(page: pisession.Page)
 ---@param failed fun(err: pisession.Error)?
 function Session:ask_rows(wish, done, failed)
-  local mine = self.ticket
-  local params =
-    vim.tbl_extend('force', { session = self.handle, filter = self.filter, count = 200 }, wish)
-  rpc.request('session/rows', params, function(err, page)
-    if self.is_closed or mine ~= self.ticket then
+  -- What is held back is asked once all has been read anew, so that its answer is of now.
+  local mine = not self.is_handle_old and self.ticket
+  local params = vim.tbl_extend('force', { filter = self.filter, count = 200 }, wish)
+  self:request('session/rows', params, function(err, page)
+    if mine and mine ~= self.ticket then
       return
     elseif err then
       return failed and failed(err)
