@@ -13,6 +13,8 @@ from tests.nvim.editor import Editor
 
 pytestmark = pytest.mark.slow
 
+ELSEWHERE = "Another session is shown by now; nothing was changed."
+
 
 @pytest.fixture
 def path(home: Home, cwd: Path) -> Path:
@@ -24,6 +26,121 @@ def editor(path: Path, start: Opens) -> Editor:
     editor = start(setup={"width": 80}, columns=150, lines=40).opens()
     editor.sees("Use an injected clock", "37%")
     return editor
+
+
+def begin_another(home: Home, cwd: Path, editor: Editor) -> Path:
+    """As pi does in the same folder; the sidebar goes along."""
+    later = short_talk(cwd, "second")
+    later.header["timestamp"] = "2026-12-24T10:00:00.000Z"
+    path = later.write(home.agent)
+    size = "local size = require('pisession.sidebar').current().session.size return size and "
+    editor.until(lambda: editor.lua(f"{size} size.tokens < 30000"), "the other session")
+    return path
+
+
+def test_a_name_that_is_asked_for_goes_to_no_session_begun_meanwhile(
+    home: Home, cwd: Path, path: Path, editor: Editor
+) -> None:
+    editor.types("r", "Name (empty clears): login-fix")
+    other = begin_another(home, cwd, editor)
+    before = path.read_bytes(), other.read_bytes()
+    editor.keys("<C-u>mine<CR>")
+    editor.sees(ELSEWHERE)
+    assert (path.read_bytes(), other.read_bytes()) == before
+
+
+def test_a_dry_run_compacts_no_session_begun_meanwhile(
+    home: Home, cwd: Path, editor: Editor
+) -> None:
+    editor.types("c", "w write")
+    begin_another(home, cwd, editor)
+    assert "── cut ──" not in "".join(editor.sidebar())
+    editor.keys("w")
+    editor.sees(ELSEWHERE)
+
+
+def test_a_way_to_go_somewhere_is_none_in_a_session_begun_meanwhile(
+    home: Home, cwd: Path, editor: Editor
+) -> None:
+    editor.goes_to("Use an injected clock")
+    editor.types("<CR>", "Navigate to")
+    begin_another(home, cwd, editor)
+    editor.keys("f")
+    editor.sees(ELSEWHERE)
+
+
+def test_a_draft_is_taken_to_another_session_only_when_that_is_asked_for(
+    home: Home, cwd: Path, path: Path, editor: Editor
+) -> None:
+    editor.types("a", "Prompt: :w appends it")
+    editor.keys("ione two<Esc>")
+    other = begin_another(home, cwd, editor)
+    editor.keys(":w<CR>")
+    editor.sees("Another session is shown by now; a in the sidebar takes this draft along.")
+    editor.sees("one two")
+    editor.command("wincmd p")
+    editor.keys("a")
+    editor.until(lambda: editor.lua("return vim.fn.getline('.')") == "one two")
+    editor.keys(":w<CR>")
+    editor.sees("» one two")
+    assert b"one two" in other.read_bytes()
+    assert b"one two" not in path.read_bytes()
+
+
+def test_the_same_session_opened_again_is_no_other(path: Path, editor: Editor) -> None:
+    editor.types("a", "Prompt: :w appends it")
+    editor.keys("ione two<Esc>")
+    editor.command(f"Pisession open {path}")
+    editor.until(lambda: editor.lua("return require('pisession.sidebar').current():is_read()"))
+    editor.command("wincmd p")
+    editor.keys(":w<CR>")
+    editor.sees("» one two")
+
+
+def test_a_draft_stays_when_its_sidebar_is_gone(path: Path, editor: Editor) -> None:
+    editor.types("a", "Prompt: :w appends it")
+    editor.keys("ione two<Esc>")
+    editor.lua("vim.api.nvim_buf_delete(require('pisession.sidebar').current().buffer, {})")
+    editor.keys(":w<CR>")
+    editor.sees("The sidebar is closed by now; nothing was changed.")
+    editor.sees("one two")
+    assert b"one two" not in path.read_bytes()
+
+
+LATE_ANSWERS = """
+local session = require('pisession.sidebar').current().session
+local request = session.request
+function session.request(self, method, params, callback)
+  return request(self, method, params, function(...)
+    local answer = { ... }
+    vim.defer_fn(function() callback(unpack(answer)) end, 500)
+  end)
+end
+"""
+
+
+def test_what_is_typed_while_a_message_is_on_its_way_stays(path: Path, editor: Editor) -> None:
+    editor.lua(LATE_ANSWERS)
+    editor.types("a", "Prompt: :w appends it")
+    editor.keys("ione<Esc>:w<CR>otwo<Esc>")
+    editor.sees("It was taken as it was; the prompt has changed since and stays.")
+    assert editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)") == ["one", "two"]
+
+
+def test_a_message_is_appended_once_however_often_it_is_written(path: Path, editor: Editor) -> None:
+    editor.lua(LATE_ANSWERS)
+    editor.types("a", "Prompt: :w appends it")
+    editor.keys("ijust once<Esc>:w<CR>")
+    editor.types(":w<CR>", "It is on its way already.")
+    editor.loses("Prompt:")
+    assert path.read_bytes().count(b"just once") == 1
+
+
+def test_every_act_that_waits_for_the_rows_is_done(path: Path, start: Opens) -> None:
+    editor = start(setup={"width": 80}, columns=150, lines=40)
+    editor.lua("vim.cmd('Pisession append one') vim.cmd('Pisession append two')")
+    editor.sees("» two")
+    editor.sees("» one")
 
 
 OPENS_LATE = """

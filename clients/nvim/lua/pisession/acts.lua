@@ -53,6 +53,8 @@ function M.run(name, words)
 end
 
 M.ask = require('pisession.asking').ask
+M.bind = require('pisession.asking').bind
+M.bind_keys = require('pisession.asking').bind_keys
 
 local function later(module, name)
   return function(sidebar, row, words)
@@ -278,7 +280,7 @@ local function give_name(sidebar, words, old, prompt, give)
   if #words > 0 then
     return given(table.concat(words, ' '))
   end
-  vim.ui.input({ prompt = prompt, default = old or '' }, given)
+  vim.ui.input({ prompt = prompt, default = old or '' }, M.bind(sidebar, given))
 end
 
 ---@param sidebar pisession.Sidebar

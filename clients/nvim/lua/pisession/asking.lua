@@ -17,7 +17,39 @@ local WAITING = {
   ['session/editContext'] = true,
 }
 
----@alias pisession.Again fun(more: table)
+--- Asks the daemon once more with these; with nil it is left.
+---@alias pisession.Again fun(more: table?)
+
+local ELSEWHERE = 'Another session is shown by now; nothing was changed.'
+
+--- An act behind a dialog or a question: it is done only while the session that they are about is
+--- shown, for the sidebar goes along to newer ones.
+---@param sidebar pisession.Sidebar
+---@param act fun(...)
+---@param otherwise string? what is said elsewhere
+---@return fun(...)
+function M.bind(sidebar, act, otherwise)
+  local session = sidebar.session
+  return function(...)
+    local now = sidebar.session
+    if now == session or vim.deep_equal(now.wish, session.wish) then
+      return act(...)
+    elseif select('#', ...) == 0 or (...) ~= nil then
+      -- Without an answer the question was left.
+      sidebar:say(otherwise or ELSEWHERE)
+    end
+  end
+end
+
+--- The same for the keys of a dialog.
+---@param sidebar pisession.Sidebar
+---@param keys table<string, fun()>
+---@return table<string, fun()>
+function M.bind_keys(sidebar, keys)
+  return vim.tbl_map(function(act)
+    return M.bind(sidebar, act)
+  end, keys)
+end
 
 --- What to ask the user about a refusal, and whether there is anything to ask. Each is given the
 --- sidebar, the error, the method, and a function that asks the daemon once more.
@@ -39,9 +71,7 @@ function QUESTIONS.AmbiguousOwner(sidebar, err, _, again)
       return pis.choice(choice, id and titles[id])
     end,
   }, function(choice)
-    if choice then
-      again({ pi = choice.pid })
-    end
+    again(choice and { pi = choice.pid })
   end)
   return true
 end
@@ -55,9 +85,7 @@ function QUESTIONS.Busy(_, err, method, again)
   end
   local asked = { prompt = 'pi is at work; nothing was changed.' }
   vim.ui.select({ 'Leave it', 'Do it when pi is idle' }, asked, function(choice)
-    if choice == 'Do it when pi is idle' then
-      again({ whenIdle = true })
-    end
+    again(choice == 'Do it when pi is idle' and { whenIdle = true } or nil)
   end)
   return true
 end
@@ -90,11 +118,17 @@ end
 ---@param method string
 ---@param params table
 ---@param done fun(answer: table)?
+---@param left fun()? nothing comes of it: it was refused, or left
 ---@return fun() cancel
-function M.ask(sidebar, method, params, done)
+function M.ask(sidebar, method, params, done, left)
   local session = sidebar.session
-  if not session.handle then
-    sidebar:say('No session is open here; - lists those there are.')
+  left = left or function() end
+  if session.is_closed or not session.handle then
+    sidebar:say(
+      session.is_closed and 'The sidebar is closed by now; nothing was changed.'
+        or 'No session is open here; - lists those there are.'
+    )
+    left()
     return function() end
   end
   local waiting
@@ -106,12 +140,15 @@ function M.ask(sidebar, method, params, done)
       return done and done(answer)
     end
     local question = QUESTIONS[err.kind]
-    local is_asked = question
-      and question(sidebar, err, method, function(more)
-        M.ask(sidebar, method, vim.tbl_extend('force', params, more), done)
-      end)
-    if not is_asked then
+    local again = M.bind(sidebar, function(more)
+      if not more then
+        return left()
+      end
+      M.ask(sidebar, method, vim.tbl_extend('force', params, more), done, left)
+    end)
+    if not question or not question(sidebar, err, method, again) then
       require('pisession.refusals').say(sidebar, err)
+      left()
     end
   end)
   waiting = keep(sidebar, method, params, cancel)

@@ -235,12 +235,12 @@ function M.review(sidebar)
     vim.bo[buffer].modified = false
     vim.api.nvim_create_autocmd('BufWriteCmd', {
       buffer = buffer,
-      callback = function()
+      callback = acts.bind(sidebar, function()
         local summary = table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), '\n')
         M.write(sidebar, { summary = summary, draft = answer.draft }, function()
           pcall(vim.api.nvim_buf_delete, buffer, { force = true })
         end)
-      end,
+      end),
     })
   end)
 end
@@ -262,11 +262,12 @@ end
 
 ---@param sidebar pisession.Sidebar
 local function with_instructions(sidebar)
-  vim.ui.input({ prompt = 'Instructions for the summary: ' }, function(given)
+  local function write(given)
     if given and given ~= '' then
       M.write(sidebar, { customInstructions = given })
     end
-  end)
+  end
+  vim.ui.input({ prompt = 'Instructions for the summary: ' }, acts.bind(sidebar, write))
 end
 
 ---@param sidebar pisession.Sidebar
@@ -304,7 +305,7 @@ local function show(sidebar, preview)
   sidebar:draw_cut(preview.kept)
   local _, buffer = float.open(M.lines(preview, session.size, rows), {
     title = ('Compact %s: a dry run, nothing is changed'):format(name),
-    keys = keys_of(sidebar, preview),
+    keys = acts.bind_keys(sidebar, keys_of(sidebar, preview)),
     on_close = function()
       sidebar:draw_cut({})
     end,

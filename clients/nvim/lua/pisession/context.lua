@@ -181,7 +181,7 @@ local function show(sidebar, lines, entries)
   end
   window = float.open(lines, {
     title = 'Context at the leaf',
-    stay = {
+    stay = acts.bind_keys(sidebar, {
       ['<CR>'] = of_line(function(entry)
         sidebar:reveal(entry)
       end),
@@ -190,7 +190,7 @@ local function show(sidebar, lines, entries)
           require('pisession.omitting').toggle(sidebar, row)
         end)
       end),
-    },
+    }),
   })
 end
 

@@ -109,11 +109,11 @@ function M.find_branch(sidebar)
     vim.ui.select(
       answer.branches,
       { prompt = 'Find branch', format_item = branch_line },
-      function(one)
+      acts.bind(sidebar, function(one)
         if one then
           sidebar:reveal(one.entry)
         end
-      end
+      end)
     )
   end)
 end

@@ -165,11 +165,12 @@ end
 ---@param row pisession.Row
 ---@param from string?
 local function with_focus(sidebar, row, from)
-  vim.ui.input({ prompt = 'What the summary is to look at: ' }, function(focus)
+  local function given(focus)
     if focus and focus ~= '' then
       go(sidebar, row, from, { summarize = true, customInstructions = focus })
     end
-  end)
+  end
+  vim.ui.input({ prompt = 'What the summary is to look at: ' }, acts.bind(sidebar, given))
 end
 
 ---@param sidebar pisession.Sidebar
@@ -238,7 +239,7 @@ function M.navigate(sidebar, row)
     local company = M.company(sidebar.session)
     local _, buffer = float.open(M.lines(row, preview, is_offered, company), {
       title = title_of(row),
-      keys = keys_of(sidebar, row, preview, is_offered, company),
+      keys = acts.bind_keys(sidebar, keys_of(sidebar, row, preview, is_offered, company)),
     })
     float.mark_keys(buffer)
   end)
@@ -312,11 +313,12 @@ function M.fork(sidebar, row)
     return M.fork_from(sidebar, row)
   end
   local ways = { 'Fork; pi stays where it is', 'Fork, and pi goes there' }
-  vim.ui.select(ways, { prompt = 'pi has this session open.' }, function(choice)
+  local function chosen(choice)
     if choice then
       M.fork_from(sidebar, row, choice == ways[2] and { takePi = true } or nil)
     end
-  end)
+  end
+  vim.ui.select(ways, { prompt = 'pi has this session open.' }, acts.bind(sidebar, chosen))
 end
 
 ---@param sidebar pisession.Sidebar

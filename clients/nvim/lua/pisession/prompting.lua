@@ -1,5 +1,6 @@
 --- The prompt buffer: a message to be changed and sent, or appended to the session.
 
+local acts = require('pisession.acts')
 local windows = require('pisession.window')
 
 local M = {}
@@ -11,20 +12,21 @@ local HEIGHT = 8
 ---@param sidebar pisession.Sidebar
 ---@param body string
 ---@param done fun()?
-function M.append(sidebar, body, done)
+---@param left fun()?
+function M.append(sidebar, body, done, left)
   if vim.trim(body) == '' then
     return sidebar:say('An empty message is not appended.')
   end
   local content = { { type = 'text', text = body } }
   local message = { role = 'user', content = content, timestamp = os.time() * 1000 }
   local params = { entry = { type = 'message', message = message } }
-  require('pisession.acts').ask(sidebar, 'session/append', params, function()
+  acts.ask(sidebar, 'session/append', params, function()
     sidebar:say('Appended; pi answers it when it goes on with the session.')
     sidebar:reveal('here')
     if done then
       done()
     end
-  end)
+  end, left)
 end
 
 ---@param buffer integer
@@ -41,6 +43,37 @@ local WHAT_WRITING_DOES = {
   steer = ' Prompt: :w steers pi with it, :q! drops it',
 }
 
+local ELSEWHERE = 'Another session is shown by now; a in the sidebar takes this draft along.'
+
+--- Has the prompt appended or sent. It goes once that was done, but for what was typed meanwhile.
+---@param sidebar pisession.Sidebar
+---@param buffer integer
+local function write(sidebar, buffer)
+  local sent, body = vim.api.nvim_buf_get_changedtick(buffer), text_of(buffer)
+  local function delivered()
+    sidebar.appending = nil
+    if not vim.api.nvim_buf_is_valid(buffer) then
+      return
+    elseif vim.api.nvim_buf_get_changedtick(buffer) == sent then
+      return vim.api.nvim_buf_delete(buffer, { force = true })
+    end
+    sidebar:say('It was taken as it was; the prompt has changed since and stays.')
+  end
+  if sidebar.prompt_for ~= 'append' then
+    local deliver = sidebar.prompt_for == 'steer' and 'steer' or nil
+    return require('pisession.running').send(sidebar, body, deliver, delivered)
+  elseif vim.trim(body) ~= '' then
+    local under_way = sidebar.appending
+    if under_way and under_way.session == sidebar.session and under_way.tick == sent then
+      return sidebar:say('It is on its way already.')
+    end
+    sidebar.appending = { session = sidebar.session, tick = sent }
+  end
+  M.append(sidebar, body, delivered, function()
+    sidebar.appending = nil
+  end)
+end
+
 --- The prompt stays as it is until the message is appended or sent: a refusal loses no word.
 ---@param sidebar pisession.Sidebar
 ---@return integer buffer
@@ -53,14 +86,7 @@ local function make(sidebar)
   vim.api.nvim_create_autocmd('BufWriteCmd', {
     buffer = buffer,
     callback = function()
-      local function delivered()
-        pcall(vim.api.nvim_buf_delete, buffer, { force = true })
-      end
-      if sidebar.prompt_for == 'append' then
-        return M.append(sidebar, text_of(buffer), delivered)
-      end
-      local deliver = sidebar.prompt_for == 'steer' and 'steer' or nil
-      require('pisession.running').send(sidebar, text_of(buffer), deliver, delivered)
+      sidebar.write_prompt()
     end,
   })
   vim.api.nvim_create_autocmd('QuitPre', {
@@ -103,6 +129,9 @@ function M.open(sidebar, body, whom)
   local is_driven = #require('pisession.pis').driven(sidebar.session) > 0
   sidebar.prompt_for = whom or is_driven and 'pi' or 'append'
   local buffer = buffer_of(sidebar)
+  sidebar.write_prompt = acts.bind(sidebar, function()
+    write(sidebar, buffer)
+  end, ELSEWHERE)
   local draft, lines = text_of(buffer), vim.split(body, '\n')
   if body == '' or draft == body then
     return show(sidebar, buffer)

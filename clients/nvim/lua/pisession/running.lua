@@ -63,11 +63,12 @@ function M.send(sidebar, body, deliver, done)
   end
   local asked = { prompt = 'pi is at work. When is it to have this?' }
   local times = { 'After its run', 'Now, between its steps' }
-  vim.ui.select(times, asked, function(choice)
+  local function chosen(choice)
     if choice then
       send(sidebar, body, choice == times[1] and 'followUp' or 'steer', done)
     end
-  end)
+  end
+  vim.ui.select(times, asked, acts.bind(sidebar, chosen))
 end
 
 ---@param sidebar pisession.Sidebar
@@ -97,6 +98,12 @@ function M.steer(sidebar, _, words)
   send_or_open(sidebar, words, 'steer')
 end
 
+---@param way table
+---@return string
+local function words_of(way)
+  return way[1]
+end
+
 --- Opens the prompt; where a pi could have it, after asking whom it is for.
 ---@param sidebar pisession.Sidebar
 function M.choose(sidebar)
@@ -110,16 +117,13 @@ function M.choose(sidebar)
     ways[2] = { 'Steer pi: it has it between its steps', 'steer' }
   end
   ways[#ways + 1] = { 'Append a message, without an answer', 'append' }
-  vim.ui.select(ways, {
-    prompt = 'A message',
-    format_item = function(way)
-      return way[1]
-    end,
-  }, function(way)
+  local asked = { prompt = 'A message', format_item = words_of }
+  local function chosen(way)
     if way then
       open(sidebar, '', way[2])
     end
-  end)
+  end
+  vim.ui.select(ways, asked, acts.bind(sidebar, chosen))
 end
 
 ---@param sidebar pisession.Sidebar
@@ -163,16 +167,13 @@ function M.stop(sidebar)
       end,
     }
   end
-  vim.ui.select(ways, {
-    prompt = 'What runs here',
-    format_item = function(way)
-      return way[1]
-    end,
-  }, function(way)
+  local asked = { prompt = 'What runs here', format_item = words_of }
+  local function chosen(way)
     if way and way[2] then
       way[2]()
     end
-  end)
+  end
+  vim.ui.select(ways, asked, acts.bind(sidebar, chosen))
 end
 
 --- Lets each pi read what others wrote to its file.

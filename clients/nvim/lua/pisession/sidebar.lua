@@ -27,6 +27,9 @@ local READ = 4000
 ---@field marked_entry string?
 ---@field message string? said below the rows until the next key
 ---@field prompt_for pisession.PromptFor? what writing the prompt does
+---@field write_prompt fun() does it in the session the prompt was opened in
+---@field appending { session: pisession.Session, tick: integer }? the prompt that is on its way
+---@field pending fun()[] what waits until the session has been read
 ---@field follows boolean whether it goes along to newer sessions
 ---@field is_gone boolean?
 local Sidebar = {}
@@ -74,8 +77,8 @@ function M.open(wish)
   end
   require('pisession.highlights').define()
   local tab = vim.api.nvim_get_current_tabpage()
-  local self =
-    setmetatable({ tab = tab, size = config().size, undo = {}, is_dirty = true }, Sidebar)
+  local self = setmetatable({ tab = tab, size = config().size, is_dirty = true }, Sidebar)
+  self.undo, self.pending = {}, {}
   self.buffer = make_buffer()
   self.view = view.new(self.buffer)
   self.follows = wish == nil and config().follow_newest
@@ -110,6 +113,7 @@ function Sidebar:switch(wish, is_newest)
   self.follows = self.follows and is_newest or false
   self.undo, self.marked, self.marked_entry, self.message = {}, nil, nil, nil
   self.view:forget()
+  self:draw_cut({})
   self:attach(wish)
   old:close()
 end
@@ -200,21 +204,28 @@ function Sidebar:is_visible()
   return self.window ~= nil
 end
 
---- Acts once the session has been read, or it is known that it cannot be.
+---@return boolean
+function Sidebar:is_read()
+  local session = self.session
+  return session.handle ~= nil or session.problem ~= nil or rpc.connection.state == 'offline'
+end
+
+--- Acts once the session has been read, or it is known that it cannot be; one after another.
 ---@param act fun()
 function Sidebar:when_read(act)
-  local session = self.session
-  if session.handle or session.problem or rpc.connection.state == 'offline' then
+  if self:is_read() then
     return act()
   end
-  self.pending = act
+  table.insert(self.pending, require('pisession.asking').bind(self, act))
 end
 
 function Sidebar:do_pending()
-  local act = self.pending
-  if act then
-    self.pending = nil
-    self:when_read(act)
+  if #self.pending > 0 and self:is_read() then
+    local pending = self.pending
+    self.pending = {}
+    for _, act in ipairs(pending) do
+      act()
+    end
   end
 end
 
