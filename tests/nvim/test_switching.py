@@ -136,6 +136,35 @@ def test_a_message_is_appended_once_however_often_it_is_written(path: Path, edit
     assert path.read_bytes().count(b"just once") == 1
 
 
+def test_two_keys_undo_two_acts_however_fast(editor: Editor) -> None:
+    editor.command("Pisession rename other")
+    editor.until(lambda: "other" in editor.header)
+    editor.goes_to("Done: 4 files")
+    editor.command("Pisession label mine")
+    editor.sees("[mine]")
+    editor.keys("uu")
+    editor.loses("[mine]")
+    editor.until(lambda: "login-fix" in editor.header)
+    editor.sees("It is as before.")
+    editor.types("u", "There is nothing of mine to undo.")
+
+
+def test_an_undo_that_is_refused_can_be_asked_for_again(editor: Editor) -> None:
+    editor.goes_to("Done: 4 files")
+    editor.command("Pisession label mine")
+    editor.sees("[mine]")
+    editor.lua(
+        "local session = require('pisession.sidebar').current().session\n"
+        "function session.request(self, _, _, callback)\n"
+        "  session.request = nil\n"
+        "  callback({ kind = 'Degraded', message = 'No room.', data = {} })\n"
+        "end"
+    )
+    editor.types("u", "No room.")
+    editor.keys("u")
+    editor.loses("[mine]")
+
+
 def test_every_act_that_waits_for_the_rows_is_done(path: Path, start: Opens) -> None:
     editor = start(setup={"width": 80}, columns=150, lines=40)
     editor.lua("vim.cmd('Pisession append one') vim.cmd('Pisession append two')")

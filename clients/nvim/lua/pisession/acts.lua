@@ -241,6 +241,13 @@ function M.remember(sidebar, answer, undo, sentence)
   table.insert(sidebar.undo, { acts = undo, sentence = sentence, rev = answer.rev })
 end
 
+---@param one pisession.Undo
+---@param other pisession.Undo
+---@return boolean
+local function is_older(one, other)
+  return one.rev < other.rev
+end
+
 --- Undoes my last act by acting again; nothing is erased, and nothing of others is undone.
 function acts.undo(sidebar)
   local last = sidebar.undo[#sidebar.undo] --[[@as pisession.Undo?]]
@@ -249,14 +256,18 @@ function acts.undo(sidebar)
   elseif last.rev < sidebar.session.foreign_rev then
     return sidebar:say('Others came between; undo would touch what they did.')
   end
+  -- At once, so that the next key undoes the act before it.
+  table.remove(sidebar.undo)
   local function step(at)
     local act = last.acts[at]
     M.ask(sidebar, act.method, act.params, function()
       if last.acts[at + 1] then
         return step(at + 1)
       end
-      table.remove(sidebar.undo)
       sidebar:say(last.sentence)
+    end, function()
+      table.insert(sidebar.undo, last)
+      table.sort(sidebar.undo, is_older)
     end)
   end
   step(1)
