@@ -37,6 +37,9 @@ class Uri {
   static from(parts: any): Uri {
     return new Uri(parts.scheme, parts.path, parts.query);
   }
+  static joinPath(uri: Uri, ...names: string[]): Uri {
+    return new Uri(uri.scheme, join(uri.path, ...names));
+  }
   static file(path: string): Uri {
     return new Uri('file', path);
   }
@@ -83,6 +86,34 @@ class Document {
   }
 }
 
+/** A page in the editor area: what it was told, and what it says. */
+export class Page {
+  readonly told: any[] = [];
+  private readonly says = new EventEmitter();
+  private readonly disposed = new EventEmitter();
+  readonly panel = {
+    title: '',
+    visible: true,
+    reveal: () => undefined,
+    onDidChangeViewState: new EventEmitter().event,
+    onDidDispose: this.disposed.event,
+    webview: {
+      cspSource: '',
+      asWebviewUri: (uri: Uri) => uri,
+      onDidReceiveMessage: this.says.event,
+      postMessage: (told: any) => Promise.resolve(this.told.push(told) > 0),
+    },
+  };
+
+  say(what: any): void {
+    this.says.fire(what);
+  }
+
+  close(): void {
+    this.disposed.fire();
+  }
+}
+
 /** What stands in the tree of a view, as VS Code asks for it. */
 export interface Drawn {
   node: any;
@@ -100,6 +131,7 @@ export class Editor {
   readonly pickers: { items: any[]; options: any }[] = [];
   readonly terminals: any[] = [];
   readonly problems = new Map<string, { range: any; message: string }[]>();
+  readonly pages: Page[] = [];
   readonly documents: Document[] = [];
   /** What VS Code keeps for this folder, and for all windows. */
   readonly state = new Map<string, unknown>();
@@ -300,6 +332,7 @@ export class Editor {
         this.views.set(id, view);
         return view;
       },
+      createWebviewPanel: () => this.addPage().panel,
       registerWebviewPanelSerializer: () => ({ dispose: () => undefined }),
       registerFileDecorationProvider: () => ({ dispose: () => undefined }),
       onDidChangeWindowState: none.event,
@@ -330,6 +363,12 @@ export class Editor {
         return active();
       },
     };
+  }
+
+  private addPage(): Page {
+    const page = new Page();
+    this.pages.push(page);
+    return page;
   }
 
   private warn(sentence: string, steps: any[]): Promise<string | undefined> {

@@ -6,7 +6,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Exports } from '../src/extension';
 import type { LivePi } from '../src/model/wire';
 import { Place, Talk } from './daemon';
-import type { Editor } from './editor';
+import type { Editor, Page } from './editor';
 import { find, labels, LIMIT, openWindow, select, until } from './windows';
 
 describe('a window in which more happens than one asked for', () => {
@@ -246,5 +246,50 @@ describe('a window in which more happens than one asked for', () => {
     assert.deepEqual(await shown(), ['Asked in one']);
     await opens('a copy');
     assert.deepEqual(await shown(), ['Asked in a copy']);
+  });
+
+  interface Lines {
+    type: string;
+    result: { lines: { entry: string | null; title: string }[] };
+  }
+
+  /** The graph of the session at hand, and a line of it. */
+  async function opensGraph(title: string): Promise<[Page, unknown]> {
+    const { length } = editor.pages;
+    await editor.run('graph');
+    const page = editor.pages[length];
+    assert.ok(page);
+    const wish = { zoom: 'entries', around: 'here', count: 50 };
+    page.say({ type: 'want', ticket: 1, wish });
+    const answer = () => (page.told as Lines[]).find(({ type }) => type === 'lines');
+    await until(() => answer() !== undefined);
+    const line = answer()?.result.lines.find((one) => one.title === title);
+    assert.ok(line);
+    return [page, line];
+  }
+
+  test('a move in the graph asks anew which of several pi is meant', LIMIT, async () => {
+    const [page, line] = await opensGraph('Answered in both');
+    const { model } = (editor.exports as Exports).current;
+    assert.ok(model);
+    model.chosenPi = 77;
+    const { length } = editor.pickers;
+    editor.choose = () => undefined;
+    page.say({ type: 'act', act: 'navigate', line, isClick: false });
+    await until(() => editor.pickers.length > length);
+    assert.equal(model.chosenPi, undefined);
+    page.close();
+  });
+
+  test('a graph acts in no other session than its own', LIMIT, async () => {
+    const [page, line] = await opensGraph('Answered in both');
+    await opens('two');
+    const { length } = editor.pickers;
+    page.say({ type: 'act', act: 'navigate', line, isClick: false });
+    await opens('two');
+    await until(() => editor.warnings.length > 0);
+    assert.equal(editor.warnings[0]?.sentence, elsewhere);
+    assert.equal(editor.pickers.length, length);
+    page.close();
   });
 });

@@ -8,7 +8,7 @@ import type { OpenResult } from '../model/wire';
 import { Failure } from '../rpc/failure';
 import { showPreview } from '../views/documents';
 import { navigateTo } from './navigating';
-import { modelOf, refuse, rowOf, say, type Command, type Desk } from './tools';
+import { checkStillAt, modelOf, refuse, rowOf, say, type Command, type Desk } from './tools';
 
 /** The graph of the session at hand, with where one is in sight. */
 export const graph: Command = (desk) => {
@@ -43,7 +43,9 @@ async function act(desk: Desk, { act: what, line, isClick }: Told, graph: GraphP
       return;
     }
     const { session, path } = graph.which;
-    await desk.current.choose(path === null ? { session } : { path });
+    const model = await desk.current.choose(path === null ? { session } : { path });
+    // Another one may have been clicked meanwhile.
+    checkStillAt(desk, model);
   }
   const row = rowOfLine(line);
   if (what === 'reveal') {
@@ -61,6 +63,7 @@ async function act(desk: Desk, { act: what, line, isClick }: Told, graph: GraphP
       'This folder is not trusted, so that sessions can only be read; trust it first.',
     );
   } else {
+    modelOf(desk).chosenPi = undefined;
     await navigateTo(desk, { ...row, entry: row.entry });
   }
 }
