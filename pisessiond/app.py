@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 _END_SECONDS = 6.0
 """An orderly end takes less than five; then something does not come back."""
 
+_PIS_COME_WITHIN = 0.3
+"""Seconds: a pi that is not at work is here after a tenth of one."""
+
 _SETTINGS_BYTES = 1 << 20
 """A settings file larger than this is none of pi's."""
 
@@ -321,6 +324,8 @@ def _surroundings(options: ServeOptions, setup: Setup, summarizers: Summarizers)
         summarizers=summarizers,
         watches=FolderWatches(),
         is_running=is_running,
+        # Only where bridges look for a daemon; they come as soon as its socket is there.
+        pis_come_within=_PIS_COME_WITHIN if options.state_folder else 0.0,
     )
 
 

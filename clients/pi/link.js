@@ -6,6 +6,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { watch } from 'node:fs';
 import { connect } from 'node:net';
 import { findPlace, findSocket } from './address.js';
 import { encodeFrame, FrameDecoder } from './frames.js';
@@ -18,6 +19,8 @@ const FIRST_PAUSE = 100;
 const LAST_PAUSE = 3_000;
 /** Milliseconds between tries where another version or place of the daemon would be needed. */
 const LONG_PAUSE = 30_000;
+/** What appears in the daemon's folder when one listens. */
+const APPEARS = ['socket', 'address'];
 /** Bytes that may wait in the socket. One message larger than that still goes. */
 const MAX_WAITING = 4 << 20;
 /** Milliseconds for the daemon to say who it is. */
@@ -39,6 +42,8 @@ export class Link {
   #socket;
   /** @type {NodeJS.Timeout | undefined} */
   #retry;
+  /** @type {import('node:fs').FSWatcher | undefined} */
+  #watcher;
   #pause = FIRST_PAUSE;
   #wasUp = false;
   /** What this pi was said to be. */
@@ -52,7 +57,7 @@ export class Link {
   /** Connects, if nothing does yet and a session is there to speak of. */
   start() {
     if (!this.#socket && this.party) {
-      clearTimeout(this.#retry);
+      this.#stopWaiting();
       this.#connect();
     }
   }
@@ -67,8 +72,7 @@ export class Link {
 
   /** Ends the connection, once what was sent is out; `start` makes a new one. */
   stop() {
-    clearTimeout(this.#retry);
-    this.#retry = undefined;
+    this.#stopWaiting();
     const socket = this.#socket;
     if (socket) {
       this.#forget(socket);
@@ -338,9 +342,42 @@ export class Link {
    */
   #later(why, pause) {
     this.why = why;
-    clearTimeout(this.#retry);
+    this.#stopWaiting();
     this.#retry = after('link.retry', pause ?? this.#pause, () => this.start());
     this.#pause = Math.min(this.#pause * 2, LAST_PAUSE);
+    this.#waitForOne();
+  }
+
+  /**
+   * Comes as soon as a daemon listens: until it knows this pi, whoever began it for a prompt is told
+   * that no pi runs, and what is written to the session is written behind pi's back.
+   */
+  #waitForOne() {
+    try {
+      const appeared = guard(
+        'link.appeared',
+        (/** @type {string} */ _, /** @type {unknown} */ name) => {
+          if (APPEARS.includes(String(name))) {
+            this.start();
+          }
+        },
+      );
+      const watcher = watch(findPlace().folder, { persistent: false }, appeared);
+      watcher.on(
+        'error',
+        guard('link.unwatched', () => watcher.close()),
+      );
+      this.#watcher = watcher;
+    } catch {
+      // No folder yet, or the system watches too many: the next try finds it.
+    }
+  }
+
+  #stopWaiting() {
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+    this.#watcher?.close();
+    this.#watcher = undefined;
   }
 }
 

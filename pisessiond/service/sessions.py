@@ -219,7 +219,9 @@ class Sessions:
                 # It may still be writing; two at a time would each be the other's other program.
                 await leaving.wait()
             loaded = await in_worker(lambda: self._load(path))
-            return self.hold(loaded)
+            opened = self.hold(loaded)
+            self.live.greet(opened)
+            return opened
         finally:
             self._opening.pop(path).set()
 

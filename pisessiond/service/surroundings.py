@@ -53,3 +53,5 @@ class Surroundings:
     """Whether a process that began at that time (`PiProcess.started`) still lives; may block."""
     watches: Watches | None = None
     """What tells of changes that other programs make; None: files are looked at when asked for."""
+    pis_come_within: float = 0.0
+    """Seconds from the start in which pi that run already may be on their way here."""

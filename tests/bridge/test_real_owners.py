@@ -4,6 +4,8 @@ import json
 import os
 import random
 import signal
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 
 from pisessiond.client.errors import ConnectionLost, RpcFailure
 from pisessiond.client.session import Session
-from tests.bridge.home import PiHome
+from tests.bridge.home import ROOT, PiHome
 from tests.bridge.model import MarkedModel
 from tests.bridge.real_daemon import RealDaemon, live_pis, real_daemon
 from tests.bridge.running import PATIENCE, PiRpc, pi_rpc
@@ -104,6 +106,26 @@ async def test_the_daemon_is_killed_in_mid_turn(
             assert session.pis[0]["unseen"] == 0
 
         assert one.pi.faults() == []
+
+
+async def test_a_daemon_that_a_shell_begins_knows_of_pi(home: PiHome, model: MarkedModel) -> None:
+    async def shell(*given: str) -> str:
+        command = [sys.executable, "-m", "pisessiond", *given]
+        done = await anyio.run_process(
+            command, cwd=ROOT, env=home.environment(), stderr=subprocess.STDOUT, check=False
+        )
+        return done.stdout.decode()
+
+    async with pi_rpc(home) as pi:
+        # As long as this takes nobody is there, and the bridge tries every three seconds at last.
+        await pi.turn("[slow:3200] First question.")
+        path = (await pi.data("get_state"))["sessionFile"]
+        try:
+            assert (await shell("prompt", path, "From a shell.")).startswith("pi has it")
+            await pi.until(lambda: pi.settled == 2, "the end of the run")
+        finally:
+            await shell("stop")
+    assert model.prompts[-1] == "From a shell."
 
 
 async def test_a_prompt_on_its_way_to_pi_is_not_sent_anew(

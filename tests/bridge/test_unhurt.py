@@ -119,8 +119,8 @@ ALONE: Final = (
 
 RARE: Final = frozenset(
     "consent.given consent.patience drive.begin event.model_select event.session_compact_failed "
-    "event.thinking_level_select link.given link.patience link.stuck prompt.patience "
-    "showing.end socket.error".split()
+    "event.thinking_level_select link.appeared link.given link.patience link.stuck prompt.patience "
+    "link.unwatched showing.end socket.error".split()
 )
 """What happens in this life at times only, or never: timers of waits that end before, above all."""
 

@@ -105,6 +105,34 @@ async def test_acts_that_wait_when_a_pi_comes_go_through_it(house: House, pis: T
     assert [entry["id"] for entry in in_file(session)] == ids(session)
 
 
+async def test_what_a_daemon_is_asked_at_its_start_waits_for_the_pi_on_its_way(
+    tmp_path: Path,
+) -> None:
+    hand = HandClock()
+    object.__setattr__(hand.surroundings, "pis_come_within", 1.0)
+    async with service(tmp_path, hand=hand) as house, terminals(house) as pis:
+        path = house.file(*FILE)
+        session = await house.sessions.open(path=str(path))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: session.append([user("mine")], origin=MINE))
+            await anyio.wait_all_tasks_blocked()
+            one = await pis.start(ScriptedPi(path))
+
+        assert [method for method, _ in one.pi.asked] == ["pi/append"]
+        assert [entry["id"] for entry in in_file(session)] == ids(session)
+
+
+async def test_without_a_pi_a_daemon_writes_soon_after_its_start(tmp_path: Path) -> None:
+    hand = HandClock()
+    object.__setattr__(hand.surroundings, "pis_come_within", 0.05)
+    async with service(tmp_path, hand=hand) as house:
+        session = await house.sessions.open(path=str(house.file(*FILE)))
+        with anyio.fail_after(10):
+            await session.append([user("mine", "e", "d")], origin=MINE)
+        assert ids(session) == ["a", "b", "c", "d", "e"]
+
+
 async def test_a_file_under_another_name_is_the_same_session(house: House, pis: Terminals) -> None:
     path = house.file(*FILE)
     link = house.folder / "link.jsonl"

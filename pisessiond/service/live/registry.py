@@ -47,6 +47,23 @@ class LivePis:
         self._home = home
         self._surroundings = surroundings
         self._tasks = tasks
+        self._greets_until = surroundings.monotonic() + surroundings.pis_come_within
+
+    def greet(self, held: OpenSession) -> None:
+        """A file was opened: while pi are on their way to a daemon that just began, acts wait.
+
+        One of them may have that session open, and would be written behind its back.
+        """
+        left = self._greets_until - self._surroundings.monotonic()
+        if left > 0:
+            held.live.unsettle()
+            self._start_soon(partial(self._greet, held, left))
+
+    async def _greet(self, held: OpenSession, seconds: float) -> None:
+        try:
+            await anyio.sleep(seconds)
+        finally:
+            held.live.settle()
 
     def came(self, process: PiProcess, client_id: str, bridge: Bridge) -> RunningPi:
         """A pi has connected; what it has open it says next."""
