@@ -21,7 +21,15 @@ const ANSWERED_WITHIN = 100_000;
 
 /** @typedef {'yes' | 'no' | 'nothing'} Said */
 
-/** What the user says to a program whose question stands in pi. @type {Map<string, Promise<Said>>} */
+/**
+ * @typedef {object} Question
+ * @property {Promise<Said | undefined>} answer
+ * @property {AbortController} control Takes it back.
+ * @property {number} waiting How many prompts wait for it: windows of one program share it.
+ * @property {boolean} isKept It stands for somebody who does not wait, too.
+ */
+
+/** Questions that stand in pi, by the name of the program. @type {Map<string, Question>} */
 const asked = new Map();
 
 /**
@@ -45,13 +53,17 @@ export async function confirmed(drive, params, signal) {
       NEEDS,
     );
   }
-  const said = asked.get(name) ?? guardedAsk(drive.bridge, name, signal);
+  if (signal?.aborted) {
+    throw gone();
+  }
+  const question = asked.get(name) ?? begin(drive.bridge, name);
   if (!signal) {
+    question.isKept = true;
     throw new Refusal('Unsupported', 'pi asks its user whether you may; then send again.', NEEDS);
   }
-  const answer = await said;
+  const answer = await heard(question, signal);
   if (signal.aborted) {
-    throw new Refusal('Cancelled', 'It was cancelled before the user of pi had said yes.');
+    throw gone();
   }
   if (answer !== 'yes') {
     const what = answer === 'no' ? 'has said no' : 'has not said whether you may';
@@ -59,25 +71,56 @@ export async function confirmed(drive, params, signal) {
   }
 }
 
-const guardedAsk = guard('consent.ask', (/** @type {Parameters<typeof ask>} */ ...given) => {
-  const said = ask(...given);
-  asked.set(given[1], said);
-  return said;
-});
+function gone() {
+  return new Refusal('Cancelled', 'It was cancelled before the user of pi had said yes.');
+}
+
+/**
+ * @param {import('./bridge.js').Bridge} bridge
+ * @param {string} name
+ * @returns {Question}
+ */
+function begin(bridge, name) {
+  const control = new AbortController();
+  const said = Promise.resolve(guardedAsk(bridge, name, control));
+  const answer = said.finally(() => asked.delete(name));
+  const question = { answer, control, waiting: 0, isKept: false };
+  asked.set(name, question);
+  return question;
+}
+
+/**
+ * The answer; nothing once the signal takes the prompt back, and with the last of them the question.
+ *
+ * @param {Question} question
+ * @param {AbortSignal} signal
+ */
+async function heard(question, signal) {
+  question.waiting++;
+  const left = new Promise((resolve) => {
+    const give = guard('consent.given', () => resolve(undefined));
+    signal.addEventListener('abort', give, { once: true });
+  });
+  const answer = await Promise.race([question.answer, left]);
+  question.waiting--;
+  if (signal.aborted && question.waiting === 0 && !question.isKept) {
+    question.control.abort();
+  }
+  return answer;
+}
+
+const guardedAsk = guard('consent.ask', ask);
 
 const NEEDS = { needs: "the user's yes in pi" };
 
 /**
  * @param {import('./bridge.js').Bridge} bridge
  * @param {string} name
- * @param {AbortSignal} [signal]
+ * @param {AbortController} control
  * @returns {Promise<Said>}
  */
-async function ask(bridge, name, signal) {
-  const control = new AbortController();
-  const give = guard('consent.given', () => control.abort());
-  const timer = after('consent.patience', ANSWERED_WITHIN, give);
-  signal?.addEventListener('abort', give);
+async function ask(bridge, name, control) {
+  const timer = after('consent.patience', ANSWERED_WITHIN, () => control.abort());
   try {
     const yes = await bridge.ctx.ui.confirm(
       `May ${name} send prompts to this pi?`,
@@ -100,8 +143,6 @@ async function ask(bridge, name, signal) {
     return 'no';
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', give);
-    asked.delete(name);
   }
 }
 

@@ -183,6 +183,22 @@ async def test_a_prompt_whose_client_has_gone_is_not_sent(
     assert not waits.done()
 
 
+async def test_a_question_stands_while_another_window_waits_for_it(terminal: Terminal) -> None:
+    pi, bridge, model = terminal.pi, terminal.bridge, terminal.model
+    asked = len(model.prompts)
+    first = bridge.begin("pi/prompt", "pd:first", text="Taken back.", clientId="one window")
+    await pi.shows("May Tester")
+    await bridge.until(lambda: bridge.state.get("waitingForUser"), "the question")
+    second = bridge.begin("pi/prompt", text="From outside.", clientId="another window")
+    await bridge.done("pi/snapshot")
+    bridge.send({"method": "$/cancelRequest", "params": {"id": "pd:first"}})
+    assert (await first)["refused"] == "Cancelled"
+    assert bridge.state["waitingForUser"]
+    await pi.types("\r")
+    assert "refused" not in await second
+    await bridge.until(lambda: model.prompts[asked:] == ["From outside."], "the prompt")
+
+
 async def test_the_user_stops_a_summary_that_a_client_began(terminal: Terminal) -> None:
     pi, bridge = terminal.pi, terminal.bridge
     slow = "[slowsum:20000]"
