@@ -2,9 +2,20 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { Place, Talk } from './daemon';
+import type { Exports } from '../src/extension';
+import { Place, reached, Talk } from './daemon';
 import type { Drawn, Editor } from './editor';
 import { labels, LIMIT, openWindow, until } from './windows';
+
+function much(): Talk {
+  const talk = new Talk();
+  for (let turn = 0; turn < 12; turn++) {
+    talk.user(`Turn ${turn}`);
+    talk.step(`cat part${turn}`, 'word '.repeat(4000), 40_000 + turn * 5000);
+    talk.answer(`Done ${turn}`, 42_000 + turn * 5000);
+  }
+  return talk;
+}
 
 describe('a window with much to compact', () => {
   const place = new Place();
@@ -14,13 +25,7 @@ describe('a window with much to compact', () => {
   before(async () => {
     place.enter();
     place.settings("[summarizer]\nuse = 'extract'\n");
-    const talk = new Talk();
-    for (let turn = 0; turn < 12; turn++) {
-      talk.user(`Turn ${turn}`);
-      talk.step(`cat part${turn}`, 'word '.repeat(4000), 40_000 + turn * 5000);
-      talk.answer(`Done ${turn}`, 42_000 + turn * 5000);
-    }
-    path = place.write(talk.entries);
+    path = place.write(much().entries);
     editor = await openWindow(place);
   }, LIMIT);
 
@@ -114,4 +119,36 @@ describe('a window with much to compact', () => {
     const shown = editor.shown as { text: string } | undefined;
     assert.match(shown?.text ?? '', /Reviewed by me\.\n$/);
   });
+});
+
+test('a summary under review outlives its daemon', LIMIT, async (context) => {
+  const place = new Place();
+  place.enter();
+  place.settings("[summarizer]\nuse = 'extract'\n");
+  place.write(much().entries);
+  const editor = await openWindow(place);
+  context.after(async () => {
+    editor.close();
+    await place.end();
+  });
+  editor.choose = (items: { label: string }[]) =>
+    items.find((item) => item.label.startsWith('Review the summary first'));
+  await editor.run('compact');
+  assert.ok(editor.shown);
+  editor.shown.text += '\nReviewed by me.';
+  const { connection } = editor.exports as Exports;
+  const { pid } = await connection.request('daemon/status', {});
+  const lost = reached(connection, 'offline');
+  process.kill(pid, 'SIGKILL');
+  await lost;
+  await reached(connection, 'ready');
+  // Shown anew it is told of by another model.
+  const [row] = await editor.draw('pisessiond.sessions');
+  await editor.run('openSession', row?.node);
+  await editor.run('writeSummary');
+  assert.deepEqual(editor.warnings, []);
+  await until(async () =>
+    labels(await editor.draw('pisessiond.tree')).some((label) => label.startsWith('Compaction ')),
+  );
+  assert.equal(editor.shown, undefined);
 });

@@ -134,23 +134,42 @@ function shrunk(answer: CompactResult, window: number | null): string {
 /** Has the summary written into an untitled document; only sending that compacts. */
 async function review(desk: Desk): Promise<void> {
   const model = modelOf(desk);
+  const { leaf } = model;
   const answer = await withProgress(desk, 'Writing the summary', (signal) =>
     model.request('session/compact', { dryRun: 'summary' }, signal),
   );
   const { draft } = answer;
+  const { server } = desk.connection;
+  const epoch = model.info?.epoch;
+  /** A draft went with its daemon, and with nothing else; at the same leaf the next cuts the same. */
+  const isLost = (error: unknown) =>
+    isOfDraft(error) &&
+    desk.connection.server !== server &&
+    modelOf(desk).info?.epoch !== epoch &&
+    answer.leaf === leaf;
   let baseLeaf = model.leaf;
   const send = async (summary: string) => {
     checkStillAt(desk, model);
     try {
       await write(desk, { summary, baseLeaf, ...(draft == null ? {} : { draft }) });
     } catch (error) {
+      if (isLost(error)) {
+        await write(desk, { summary, baseLeaf: leaf });
+        return;
+      }
       // Said once; whoever sends it again goes on from where the leaf is now.
-      baseLeaf = model.leaf;
+      baseLeaf = modelOf(desk).leaf;
       throw error;
     }
   };
   await desk.drafts.openSummary(`Summary of ${nameOf(model)}`, answer.summary ?? '', send);
   say('Compact with This Summary stores it; closing it leaves everything as it is.');
+}
+
+/** Whether what a summary was written for is not kept any more, or is out of date. */
+function isOfDraft(error: unknown): boolean {
+  const { kind, data } = asFailure(error);
+  return kind === 'InvalidParams' && data.path === 'draft';
 }
 
 async function viewInput(desk: Desk): Promise<void> {
