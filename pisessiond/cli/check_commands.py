@@ -58,10 +58,15 @@ def _asked(session: str, socket: str | None, output: Output) -> tuple[str, list[
     """Path and problems of a session that a daemon has to find."""
     with output.refusals():
         from pisessiond.client.blocking import connect
+        from pisessiond.client.errors import RpcFailure
 
         with connect(socket or None, name="pisessiond-cli") as client:
-            opened = open_session(client, session)
-            return opened.opened["path"] or session, opened.check()["problems"]
+            try:
+                opened = open_session(client, session)
+                return opened.opened["path"] or session, opened.check()["problems"]
+            except RpcFailure as failure:
+                # 1 is kept for problems, as where the file is read here.
+                raise output.refuse(failure, code=UNUSABLE) from failure
 
 
 def _found(path: str, output: Output) -> list[Any]:

@@ -23,7 +23,7 @@ from pisessiond.cli import (
     summary_commands,
     view_commands,
 )
-from pisessiond.cli.output import INTERRUPTED, PIPE_BROKEN
+from pisessiond.cli.output import INTERRUPTED, PIPE_BROKEN, UNUSABLE
 from pisessiond.cli.serving import serve
 
 EPILOG = """\b
@@ -116,7 +116,22 @@ def run(arguments: list[str]) -> int:
         # What is still in the buffer goes nowhere, also when Python flushes it at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_BROKEN
+    except FileNotFoundError:
+        if _has_folder():
+            raise
+        # A shell stays in a folder that was removed; a path or `latest` means nothing there.
+        click.echo("pisessiond: the folder you are in is gone; go to another one", err=True)
+        return UNUSABLE
     return 0
+
+
+def _has_folder() -> bool:
+    """Whether the working directory is there."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def main() -> None:

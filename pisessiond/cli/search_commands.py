@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from pisessiond.cli.output import Output, screen_width
-from pisessiond.cli.remote import examples, given, is_file, remote_command, width_option
+from pisessiond.cli.remote import (
+    examples,
+    given,
+    open_session,
+    remote_command,
+    width_option,
+)
 
 if TYPE_CHECKING:
     from pisessiond.client.blocking import BlockingClient
@@ -26,7 +31,7 @@ PAUSE_SECONDS: Final = 0.2
     )
 )
 @click.argument("words", nargs=-1, required=True, metavar="WORD...")
-@click.option("--session", metavar="SESSION", help="Only in this session: a file or an id.")
+@click.option("--session", metavar="SESSION", help="Only in this session: a file, an id or latest.")
 @click.option("--role", metavar="ROLE", help="Only what was said by user, assistant, toolResult, …")
 @click.option("--tool", metavar="NAME", help="Only calls and results of this tool.")
 @click.option("--label", metavar="LABEL", help="Only entries with this label.")
@@ -65,8 +70,9 @@ def search(
     quotes a phrase. The best and newest come first, each with its session, entry, who said it and
     when.
     """
-    if session is not None and is_file(session):
-        session = os.path.abspath(session)
+    if session is not None:
+        # A session that is none is refused here: nothing would be found in it without a word.
+        session = open_session(client, session).handle
     end = time.monotonic() + wait
     while True:
         found = client.search(

@@ -356,6 +356,19 @@ def test_search_waits_for_files_that_are_still_being_read(
     assert "2 session files still being read" in told
 
 
+def test_a_search_in_one_session_knows_it_as_other_commands_do(
+    command: Run, script: Script
+) -> None:
+    assert command("search", "login", "--session", "latest").exit_code == 0
+    opening, search = script.heard[-2:]
+    assert opening["params"]["latest"] == {"cwd": os.getcwd()}
+    assert (search["method"], search["params"]["session"]) == ("session/search", "s1")
+    script.answers["session/open"] = refuse("SessionNotFound", "there is none")
+    result = command("search", "login", "--session", "s2")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "pisessiond: there is none\n"
+
+
 def test_an_answer_names_the_model_that_is_chosen(command: Run, script: Script) -> None:
     assert command("append", "s1", "--role", "assistant", "--text", "Hi").exit_code == 0
     message = script.params("session/append")[0]["entries"][0]["message"]
@@ -477,6 +490,16 @@ def test_a_refusal_is_a_sentence_and_exit_code_1(command: Run, script: Script) -
     assert result.exit_code == 1
     error = {"kind": "ReadOnly", "message": "the file is \x1b[31mread only"}
     assert json.loads(result.stdout) == {"error": error}
+
+
+def test_a_check_that_is_refused_is_no_check_that_found_something(
+    command: Run, script: Script
+) -> None:
+    script.answers["session/open"] = refuse("SessionNotFound", "there is none")
+    result = command("check", "s2")
+    assert (result.exit_code, result.stderr) == (2, "pisessiond: there is none\n")
+    result = command("check", "s2", "--json")
+    assert (result.exit_code, json.loads(result.stdout)["error"]["kind"]) == (2, "SessionNotFound")
 
 
 WRONG = [
@@ -603,3 +626,21 @@ def test_exit_codes_of_the_program_itself(daemon: str, capfd: pytest.CaptureFixt
     assert run(["tree", "s1", "--socket", "/nonexistent/socket"]) == 2
     assert run(["tree", "--nonsense"]) == 2
     assert "no daemon listens on" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["tree"], ["config"], ["inspect", "s.jsonl"]])
+def test_a_folder_that_is_gone_is_told(
+    daemon: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    arguments: list[str],
+) -> None:
+    monkeypatch.setenv("PISESSIOND_SOCKET", daemon)
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    assert run(arguments) == 2
+    told = capfd.readouterr().err
+    assert told == "pisessiond: the folder you are in is gone; go to another one\n"
