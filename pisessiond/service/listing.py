@@ -281,6 +281,12 @@ class Lister:
             if seen is not None:
                 self._ours[seen.path] = (seen.mtime_ns, opened.last_external)
 
+    def note_made(self, path: str) -> None:
+        """A file is ours as it is now: no other program has written to it."""
+        seen = self._glances.file(path)
+        if seen is not None:
+            self._ours[seen.path] = (seen.mtime_ns, None)
+
     def _last_external(self, item: Item) -> str | None:
         """When another program last wrote to it, as far as is known."""
         opened, seen = item.opened, item.seen

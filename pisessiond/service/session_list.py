@@ -97,6 +97,10 @@ class SessionList:
         """A session leaves memory: what its file holds now is known, whoever wrote it."""
         self._lister.note_ours(opened)
 
+    def note_made(self, path: str) -> None:
+        """A file was made here that is not opened. Blocks."""
+        self._lister.note_made(path)
+
     async def run(self) -> None:
         """Read what files say in the background, until cancelled."""
         await self._cataloguing.run()

@@ -277,7 +277,9 @@ class Sessions:
             if made.session_id in self._by_handle or self._finder.has(made.session_id):
                 raise SessionExists(made.session_id)
             folder = self._places.folder_for(made.cwd or home_cwd, session_dir).path
-            return made.session_id, write_copy(self._stores.jsonl, made, folder, now)
+            written = write_copy(self._stores.jsonl, made, folder, now)
+            self._list.note_made(written)
+            return made.session_id, written
 
         with anyio.CancelScope(shield=True):
             new_id, new_path = await in_worker(copy)

@@ -25,6 +25,7 @@ from pisessiond.service.errors import (
     SessionNotFound,
     TooLarge,
 )
+from pisessiond.service.listing import Wanted
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.subscribers import OnlyListens
 from pisessiond.storage import errors as store
@@ -202,6 +203,15 @@ async def test_an_id_that_is_taken_is_refused(house: House) -> None:
     with pytest.raises(SessionExists):
         await imported(house, path=str(path), session_id=created.handle)
     assert (await imported(house, path=str(path), session_id="")).exists()
+
+
+async def test_a_copy_is_not_taken_for_the_work_of_another_program(house: House) -> None:
+    path = await imported(house, path=str(SAMPLE), session_id="")
+    (listed,) = (await house.sessions.list(Wanted())).sessions
+    assert (listed.path, listed.last_external, listed.live) == (str(path), None, False)
+    path.write_bytes(path.read_bytes() + b"\n")
+    (listed,) = (await house.sessions.list(Wanted())).sessions
+    assert listed.last_external is not None
 
 
 @pytest.mark.parametrize("text", ["", "{}\n", "no json\n", '{"type":"message","id":"a"}\n'])
