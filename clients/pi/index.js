@@ -43,10 +43,15 @@ export default function pisession(api) {
     if (all.owner?.api === api) {
       all.owner.started = true;
     }
+    const before = all.live;
     // One that pi did not tell of its end.
-    all.live?.end('reload');
+    before?.end('reload');
     all.link ??= new Link();
     bridge = all.live = new Bridge(api, ctx, all.link, reason);
+    if (reason === 'reload' && before?.wasMoved) {
+      // It stands where it stood.
+      bridge.wasMoved = true;
+    }
     all.close = () => {
       bridge?.close();
       all.link?.stop();

@@ -25,7 +25,12 @@ export function keepPlace(bridge, when) {
   }
   const last = manager.getEntries().at(-1);
   const file = manager.getSessionFile();
-  if (!last || !file || manager.getLeafId() === last.id) {
+  const leaf = manager.getLeafId();
+  if (!last || !file || leaf === last.id) {
+    return;
+  }
+  if (last.type === 'custom' && last.customType === PLACE_TYPE && last.parentId === leaf) {
+    // It was kept before.
     return;
   }
   // Behind what another program appended, ours would take its place away.

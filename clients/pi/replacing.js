@@ -166,10 +166,15 @@ function replace(drive, params, said, prepare) {
       if (draft !== '' && draftOf(now.ctx) !== draft) {
         now.ctx.ui.setEditorText(draft);
       }
+      const file = now.manager.getSessionFile();
+      if (bridge.wasMoved && file !== undefined && file === drive.manager.getSessionFile()) {
+        // Read anew: it stands where it stood.
+        now.wasMoved = true;
+      }
       now.showing.did(`${said} ${params.client}`);
       return plain({
         leaf: now.manager.getLeafId(),
-        file: now.manager.getSessionFile(),
+        file,
         editorText,
       });
     }),

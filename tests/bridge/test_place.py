@@ -56,6 +56,43 @@ async def test_a_place_a_client_moved_to_outlives_pi(
         )
 
 
+ANEW = """
+export default (pi) => {
+  pi.registerCommand('anew', { handler: async (args, ctx) => { await ctx.reload(); } });
+};
+"""
+
+
+@pytest.mark.parametrize("way", ["reload", "drive", "reread"])
+async def test_a_place_outlives_what_begins_the_bridge_anew(
+    home: PiHome, daemon: ScriptedDaemon, way: str
+) -> None:
+    anew = home.folder / "anew.js"
+    anew.write_text(ANEW)
+    async with pi_rpc(home, "-e", str(anew)) as pi:
+        bridge = await daemon.attached()
+        answer = await first_answer(pi, bridge)
+        await bridge.done("pi/navigate", target=answer)
+        file = bridge.session["file"]
+        match way:
+            case "reload":
+                await pi.data("prompt", message="/anew")
+            case "drive":
+                await pi.data("prompt", message="/pisessiond drive")
+                bridge = await daemon.attached(len(daemon.bridges))
+            case _:
+                foreign = {"type": "custom", "customType": "x", "id": "foreign1", "parentId": None}
+                with Path(file).open("a") as writer:
+                    line = foreign | {"timestamp": "2026-01-01T00:00:00.000Z"}
+                    writer.write(json.dumps(line) + "\n")
+                await bridge.done("pi/reread")
+        await bridge.until(lambda: bridge.gen == 2, "the bridge")
+        assert await pi.leaf() == answer
+        assert await pi.close() == 0
+    last = lines_of(file)[-1]
+    assert (last.get("customType"), last["parentId"]) == ("pisessiond.leaf", answer)
+
+
 def branch(entries: dict[str, dict[str, object]], leaf: str) -> list[str]:
     found = []
     at: object = leaf
