@@ -564,6 +564,14 @@ async def wound(
 Wound = tuple[House, Callable[[float], None]]
 
 
+async def at_rest(session: OpenSession) -> None:
+    """Wait until nothing is read any more of a session that was opened."""
+    await session.sized()
+    with anyio.fail_after(5):
+        while not session.is_idle:
+            await anyio.sleep(0)
+
+
 def is_held(house: House, session: OpenSession) -> bool:
     house.sessions.make_room()
     return session in house.sessions.open_sessions
@@ -624,7 +632,7 @@ async def test_beyond_the_budget_those_leave_that_were_not_used_longest(wound: W
     opened = []
     for number in range(4):
         opened.append(await house.opened(*TALK, name=f"s{number}"))
-        await opened[-1].sized()
+        await at_rest(opened[-1])
         wind(1)
     house.sessions.get(opened[0].handle)
     listener = Listener(opened[1])
@@ -645,7 +653,7 @@ async def test_no_more_files_are_held_open_than_systems_allow(
     opened = []
     for number in range(5):
         opened.append(await house.opened(*TALK, name=f"s{number}"))
-        await opened[-1].sized()
+        await at_rest(opened[-1])
         wind(1)
     assert [session in house.sessions.open_sessions for session in opened] == [False] * 2 + [
         True

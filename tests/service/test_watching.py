@@ -202,8 +202,8 @@ async def test_where_nothing_is_told_marks_are_compared_often(
     monkeypatch.setattr(watching, "FAST_SECONDS", 0.02)
     watches.reason = "a session is on a file system of type nfs4"
     session = await house.opened(*TALK)
-    await until(lambda: bool(watches.made))
-    assert house.sessions.watch_state == watching.WatchState("polling", watches.reason)
+    polling = watching.WatchState("polling", watches.reason)
+    await until(lambda: house.sessions.watch_state == polling)
     foreign(session, user("x", "x1", "a1"))
     await until(lambda: session.leaf == "x1")
 
