@@ -108,10 +108,10 @@ def test_a_draft_stays_when_its_sidebar_is_gone(path: Path, editor: Editor) -> N
 
 
 LATE_ANSWERS = """
-local session = require('pisession.sidebar').current().session
-local request = session.request
-function session.request(self, method, params, callback)
-  return request(self, method, params, function(...)
+local rpc = require('pisession.rpc')
+local ask = rpc.request
+function rpc.request(method, params, callback)
+  return ask(method, params, function(...)
     local answer = { ... }
     vim.defer_fn(function() callback(unpack(answer)) end, 500)
   end)
@@ -125,6 +125,45 @@ def test_what_is_typed_while_a_message_is_on_its_way_stays(path: Path, editor: E
     editor.keys("ione<Esc>:w<CR>otwo<Esc>")
     editor.sees("It was taken as it was; the prompt has changed since and stays.")
     assert editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)") == ["one", "two"]
+
+
+@pytest.mark.parametrize("key", ["c", "K", "i", "<CR>", "-"])
+def test_a_dialog_takes_no_keys_of_who_went_on_elsewhere(key: str, editor: Editor) -> None:
+    editor.goes_to("Use an injected clock")
+    editor.lua(LATE_ANSWERS)
+    editor.keys(f"{key}<C-w>p")
+    editor.keys("iwhat is typed here<Esc>")
+    editor.sees("You went on elsewhere; ask again to see it.")
+    assert editor.lua("return vim.fn.getline(1)") == "what is typed here"
+    assert editor.lua("return vim.api.nvim_win_get_config(0).relative") == ""
+
+
+def test_keys_come_twice_and_one_dialog_is_shown(editor: Editor) -> None:
+    editor.goes_to("Use an injected clock")
+    editor.lua(LATE_ANSWERS)
+    editor.types("KK", "On the active branch")
+    editor.lua("vim.wait(800, function() return false end)")
+    assert editor.lua("return #vim.api.nvim_list_wins()") == 3
+    assert "elsewhere" not in editor.screen()
+
+
+def test_a_review_waits_for_who_went_on_elsewhere(home: Home, path: Path, editor: Editor) -> None:
+    (home.folder / "go").unlink()
+    try:
+        editor.types("c", "r review first")
+        editor.keys("r")
+        editor.until(lambda: "compacting" in editor.header)
+        editor.keys("<C-w>hiwhat is")
+    finally:
+        (home.folder / "go").touch()
+    editor.sees("The summary is written; it opens once you are in the sidebar.")
+    editor.keys(" typed here<Esc>")
+    editor.until(lambda: editor.lua("return vim.fn.getline(1)") == "what is typed here")
+    editor.keys("<C-w>l")
+    editor.sees("Summary: :w compacts with it, :q! leaves everything as it is")
+    editor.keys("ggOAs I say.<Esc>:w<CR>")
+    editor.sees("▬ Compaction 84k →")
+    assert b"As I say." in path.read_bytes()
 
 
 def test_a_message_is_appended_once_however_often_it_is_written(path: Path, editor: Editor) -> None:

@@ -1,6 +1,7 @@
 --- Compaction: its dry run first, then written, reviewed, or left.
 
 local acts = require('pisession.acts')
+local attention = require('pisession.attention')
 local float = require('pisession.float')
 local header = require('pisession.header')
 local text = require('pisession.text')
@@ -227,7 +228,7 @@ end
 --- Has the summary written, and stores it only once it was looked at and saved.
 ---@param sidebar pisession.Sidebar
 function M.review(sidebar)
-  acts.ask(sidebar, 'session/compact', { dryRun = 'summary' }, function(answer)
+  local function show_summary(answer)
     local lines = vim.split(answer.summary, '\n')
     local title = 'Summary: :w compacts with it, :q! leaves everything as it is'
     local buffer = open_text('pisession-summary', lines, title)
@@ -242,12 +243,15 @@ function M.review(sidebar)
         end)
       end),
     })
-  end)
+  end
+  local sentence = 'The summary is written; it opens once you are in the sidebar.'
+  local keep = attention.keep_for(sidebar, show_summary, sentence)
+  acts.ask(sidebar, 'session/compact', { dryRun = 'summary' }, keep)
 end
 
 ---@param sidebar pisession.Sidebar
 local function view_input(sidebar)
-  acts.ask(sidebar, 'session/compact', { dryRun = true, withInput = true }, function(answer)
+  local function show_input(answer)
     local lines = {}
     for _, input in ipairs(answer.preview.inputs or {}) do
       lines[#lines + 1] = '# ' .. input.kind
@@ -257,7 +261,9 @@ local function view_input(sidebar)
     local buffer = open_text('pisession-input', lines, 'What the summarizer would read; q closes')
     vim.bo[buffer].modifiable = false
     vim.keymap.set('n', 'q', vim.cmd.tabclose, { buffer = buffer, desc = 'close the input' })
-  end)
+  end
+  local params = { dryRun = true, withInput = true }
+  acts.ask(sidebar, 'session/compact', params, attention.keep(sidebar, show_input))
 end
 
 ---@param sidebar pisession.Sidebar
@@ -322,13 +328,14 @@ function M.compact(sidebar)
   elseif not session.handle then
     return acts.ask(sidebar, 'session/compact', {})
   end
-  session:request('session/compact', { dryRun = true }, function(err, answer)
+  local function answered(err, answer)
     if err then
       float.open({ ' ' .. require('pisession.refusals').sentence(err) }, { title = 'Compact' })
       return
     end
     show(sidebar, answer.preview)
-  end)
+  end
+  session:request('session/compact', { dryRun = true }, attention.keep(sidebar, answered))
 end
 
 return M

@@ -168,7 +168,7 @@ end
 ---@param a pisession.Compared
 ---@param b pisession.Compared
 function M.show(sidebar, a, b)
-  acts.ask(sidebar, 'session/compare', { a = a.entry, b = b.entry }, function(answer)
+  local function show(answer)
     local ancestor = answer.ancestor
     local figures = make_buffer('figures')
     fill(figures, M.lines(answer, { a.name, b.name }, M.title_of(sidebar, ancestor)))
@@ -189,7 +189,9 @@ function M.show(sidebar, a, b)
         vim.cmd.diffupdate()
       end)
     end
-  end)
+  end
+  local params = { a = a.entry, b = b.entry }
+  acts.ask(sidebar, 'session/compare', params, require('pisession.attention').keep(sidebar, show))
 end
 
 --- How the row of an entry reads, if it is among those shown.

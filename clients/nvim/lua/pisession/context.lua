@@ -196,9 +196,10 @@ end
 
 ---@param sidebar pisession.Sidebar
 function M.show(sidebar)
+  local show_at_hand = require('pisession.attention').keep(sidebar, show)
   acts.ask(sidebar, 'session/contextSize', {}, function(size)
     acts.ask(sidebar, 'session/stats', {}, function(stats)
-      show(sidebar, M.lines(size, stats.file))
+      show_at_hand(sidebar, M.lines(size, stats.file))
     end)
   end)
 end

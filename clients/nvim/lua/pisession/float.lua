@@ -145,6 +145,12 @@ function M.renew(window, lines, options)
   vim.api.nvim_win_set_config(window, place(opened[window], sizes(lines, options or {})))
 end
 
+---@param window integer
+---@return boolean
+function M.is_one(window)
+  return opened[window] ~= nil
+end
+
 --- Closes the floats of a tab page, whose sidebar is gone.
 ---@param tab integer
 function M.close_all(tab)

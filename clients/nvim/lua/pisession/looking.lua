@@ -1,6 +1,7 @@
 --- Looking closer: details of a row, problems of the file, exports.
 
 local acts = require('pisession.acts')
+local attention = require('pisession.attention')
 local entries = require('pisession.entries')
 local float = require('pisession.float')
 local text = require('pisession.text')
@@ -190,11 +191,13 @@ function M.details(sidebar, row)
   if not row.entry or STRETCHES[row.kind] then
     return show(nil)
   end
-  acts.ask(sidebar, 'session/entries', { ids = { row.entry } }, function(answer)
+  local params = { ids = { row.entry } }
+  local function answered(answer)
     if sidebar:is_visible() then
       show(answer.entries[1])
     end
-  end)
+  end
+  acts.ask(sidebar, 'session/entries', params, attention.keep(sidebar, answered))
 end
 
 --- Says a row as one sentence, for whoever does not see it.

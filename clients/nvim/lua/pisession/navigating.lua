@@ -1,6 +1,7 @@
 --- Where, then how: what each way of going somewhere would do, in numbers, the harmless one first.
 
 local acts = require('pisession.acts')
+local attention = require('pisession.attention')
 local float = require('pisession.float')
 local pis = require('pisession.pis')
 local text = require('pisession.text')
@@ -233,7 +234,7 @@ function M.navigate(sidebar, row)
     return sidebar:say('You are here already.')
   end
   local params = { target = row.entry, dryRun = true }
-  acts.ask(sidebar, 'session/navigate', params, function(answer)
+  local function show(answer)
     local preview = answer.preview
     local is_offered = not sidebar.session.info.skipBranchPrompt
     local company = M.company(sidebar.session)
@@ -242,7 +243,8 @@ function M.navigate(sidebar, row)
       keys = acts.bind_keys(sidebar, keys_of(sidebar, row, preview, is_offered, company)),
     })
     float.mark_keys(buffer)
-  end)
+  end
+  acts.ask(sidebar, 'session/navigate', params, attention.keep(sidebar, show))
 end
 
 --- Goes to an entry by its id, without a question: for commands.

@@ -232,11 +232,12 @@ end
 function M.list(sidebar, cwd)
   lists = lists + 1
   watch()
-  M.ask(sidebar, cwd, nil, function(answer)
+  local function show(answer)
     if sidebar:is_visible() then
       setmetatable({ sidebar = sidebar, cwd = cwd, folds = {} }, ListView):show(answer)
     end
-  end)
+  end
+  M.ask(sidebar, cwd, nil, require('pisession.attention').keep(sidebar, show))
 end
 
 ---@param sidebar pisession.Sidebar
