@@ -135,7 +135,7 @@ def label(
     if output.as_json:
         output.json(answer)
     else:
-        say_done(output, opened, answer, "label cleared" if clear else f"labelled [{text}]")
+        say_done(output, opened, answer, f"labelled [{text}]" if text else "label cleared")
 
 
 @click.command(
@@ -164,7 +164,7 @@ def rename(
     if output.as_json:
         output.json(answer)
     else:
-        say_done(output, opened, answer, "name cleared" if clear else f"named {name}")
+        say_done(output, opened, answer, f"named {name}" if name else "name cleared")
 
 
 @click.command(

@@ -87,8 +87,9 @@ def list_notes(answer: answers.ListResult, *, is_cut: bool) -> Iterator[str]:
         yield f"where a folder is gone, go on elsewhere: pisessiond fork {session} --cwd DIR"
 
 
-def folder_lines(answer: answers.ListResult) -> Iterator[str]:
-    """Where sessions were looked for, told where none was found."""
+def folder_lines(answer: answers.ListResult, *, is_some: bool = False) -> Iterator[str]:
+    """Where sessions were looked for, told where none was found; `is_some`: only some counted."""
+    which = "such session" if is_some else "session"
     for folder in answer.get("folders", []):
         shared = ", by what their headers say" if folder["shared"] else ""
-        yield f"no session in {clean_line(folder['path'])}{shared}"
+        yield f"no {which} in {clean_line(folder['path'])}{shared}"

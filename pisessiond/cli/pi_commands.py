@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pisessiond.client.blocking import BlockingClient
+
+ASKS_AFTER_SECONDS = 1.0
+ASKING = "pisessiond: pi has not taken it yet; it may be asking its user whether you may"
 
 
 @click.group(
@@ -131,6 +135,20 @@ def _status_lines(
         yield "no pi is connected"
 
 
+@contextmanager
+def _said_if_slow(sentence: str, seconds: float) -> Iterator[None]:
+    """Says a sentence on standard error once what is done here takes longer."""
+    from threading import Timer
+
+    timer = Timer(seconds, click.echo, [sentence], {"err": True})
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 @click.command(
     epilog=examples(
         'pisessiond prompt latest "Now fix the test."',
@@ -156,11 +174,13 @@ def prompt(
     """
     opened = open_session(client, session)
     how = "steer" if steer else None
-    answer = opened.prompt(text, deliver_as=given(how), pi=given(pid))
+    with _said_if_slow(ASKING, ASKS_AFTER_SECONDS):
+        answer = opened.prompt(text, deliver_as=given(how), pi=given(pid))
     if output.as_json:
         output.json(answer)
     elif answer["queued"]:
-        output.lines(["pi has it; it waits for the run"])
+        until = "it comes between its steps" if steer else "it waits for the run"
+        output.lines([f"pi has it; {until}"])
     else:
         output.lines([f"pi has it as {answer.get('entry', '')}"])
 

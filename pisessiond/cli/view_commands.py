@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pisessiond.cli.output import Output, can_draw, screen_width
+from pisessiond.cli.output import REFUSED, Output, can_draw, screen_width
 from pisessiond.cli.remote import (
     examples,
     given,
@@ -98,8 +98,11 @@ def list_sessions(
     output.lines(session_lines(answer["sessions"], cells, fork=fork))
     for line in list_notes(answer, is_cut=answer["cursor"] is not None):
         output.lines([output.paint(line, "dim")])
-    if not answer["sessions"] and not everywhere:
-        output.lines([output.paint(line, "dim") for line in folder_lines(answer)])
+    if not answer["sessions"]:
+        is_some = bool(name or query or is_open or live or unsaved)
+        none = ["no such session" if is_some else "no session in any folder"]
+        lines = none if everywhere else folder_lines(answer, is_some=is_some)
+        output.lines([output.paint(line, "dim") for line in lines])
 
 
 @click.command(
@@ -313,10 +316,16 @@ def follow(
     opened = open_session(client, session, rows=shown)
     telling = Telling(output, _row_view(output, screen_width(width), is_ascii=not can_draw(ascii)))
     telling.say(Update.of_opening(opened.opened))
-    for update in opened.changes(progress=True, presence=True):
-        telling.say(update)
-        if any(None in change.get("stale", ()) for change in update.changes):
-            # Changes go on in rows from where somebody has asked for them. What is wrong with the
-            # session is told by its changes too.
-            with contextlib.suppress(RpcFailure):
-                opened.rows(around="here", count=1, filter=shown)
+    try:
+        for update in opened.changes(progress=True, presence=True):
+            telling.say(update)
+            if any(None in change.get("stale", ()) for change in update.changes):
+                # Changes go on in rows from where somebody has asked for them. What is wrong with
+                # the session is told by its changes too.
+                with contextlib.suppress(RpcFailure):
+                    opened.rows(around="here", count=1, filter=shown)
+    except RpcFailure as failure:
+        if failure.kind != "SessionNotFound":
+            raise
+        gone = "the session is gone: it was deleted, or its file was moved"
+        raise output.fail(failure.kind, gone, REFUSED, failure.data) from failure

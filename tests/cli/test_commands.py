@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -407,6 +408,55 @@ def test_follow_prints_each_change_and_ends_with_the_daemon(command: Run, script
     assert lines[0]["snapshot"]["session"] == "s1"
     assert lines[1]["changes"] == [change]
     assert lines[2]["error"]["kind"] == "ConnectionLost"
+
+
+def test_follow_says_that_its_session_is_gone(command: Run, script: Script) -> None:
+    params = {"session": "s1", "reason": "gone"}
+    gone: Message = {"jsonrpc": "2.0", "method": "session/didReset", "params": params}
+
+    def opened(message: Message) -> Any:
+        if len(script.params("session/open")) > 1:
+            return refuse("SessionNotFound", "list the sessions")
+        return [reply(message, OPENED), gone]
+
+    script.answers["session/open"] = opened
+    result = command("follow", "s1")
+    assert (result.exit_code, result.stdout[:9]) == (1, "login-fix")
+    told = "pisessiond: the session is gone: it was deleted, or its file was moved\n"
+    assert result.stderr == told
+
+
+def test_a_list_of_none_says_whether_any_would_have_counted(command: Run, script: Script) -> None:
+    folders = [{"path": "/srv/sessions", "shared": False}]
+    none = {"sessions": [], "cursor": None, "folders": folders, "unread": 0}
+    script.answers["session/list"] = none
+    assert command("list").stdout == "no session in /srv/sessions\n"
+    assert command("list", "--name", "x").stdout == "no such session in /srv/sessions\n"
+    assert command("list", "--all").stdout == "no session in any folder\n"
+    assert command("list", "--all", "--live").stdout == "no such session\n"
+
+
+def test_an_empty_label_or_name_takes_it_away(command: Run, script: Script) -> None:
+    assert command("label", "s1", "aaaaaaaa", "").stdout.startswith("label cleared · ")
+    assert command("rename", "s1", "").stdout.startswith("name cleared · ")
+
+
+def test_a_prompt_that_waits_says_for_what(
+    command: Run, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pisessiond.cli.pi_commands.ASKS_AFTER_SECONDS", 0.01)
+
+    def taken(_: Message) -> dict[str, Any]:
+        time.sleep(0.3)
+        return {**DONE, "queued": True}
+
+    script.answers["session/prompt"] = taken
+    result = command("prompt", "s1", "Go on.", "--steer")
+    assert "it may be asking its user whether you may" in result.stderr
+    assert result.stdout == "pi has it; it comes between its steps\n"
+    monkeypatch.setattr("pisessiond.cli.pi_commands.ASKS_AFTER_SECONDS", 60)
+    result = command("prompt", "s1", "Go on.")
+    assert (result.stderr, result.stdout) == ("", "pi has it; it waits for the run\n")
 
 
 def test_follow_paints_the_rows_that_come_and_asks_once_they_are_stale(
