@@ -105,13 +105,24 @@ def import_file(
         source["text"] = sys.stdin.buffer.read().decode("utf-8", "replace")
     else:
         source["path"] = os.path.abspath(file)
-    with Doing("importing", is_quiet=True):
-        answer = client.import_session(
-            **source,
-            id=given(session_id),
-            new_id=new_id,
-            cwd=given(cwd and os.path.abspath(cwd)),
+    from pisessiond.client.errors import RpcFailure
+
+    try:
+        with Doing("importing", is_quiet=True):
+            answer = client.import_session(
+                **source,
+                id=given(session_id),
+                new_id=new_id,
+                cwd=given(cwd and os.path.abspath(cwd)),
+            )
+    except RpcFailure as failure:
+        if failure.kind == "SessionNotFound":
+            none = f"there is no file {file}"
+            raise output.fail(failure.kind, none, REFUSED, failure.data) from failure
+        steps = (
+            ["  to import a copy beside it: --new-id"] if failure.kind == "SessionExists" else []
         )
+        raise output.refuse(failure, steps) from failure
     if output.as_json:
         output.json(answer)
     else:

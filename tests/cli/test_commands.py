@@ -436,6 +436,18 @@ def test_a_list_of_none_says_whether_any_would_have_counted(command: Run, script
     assert command("list", "--all", "--live").stdout == "no such session\n"
 
 
+def test_an_import_that_is_refused_says_what_else_to_do(command: Run, script: Script) -> None:
+    script.answers["session/import"] = refuse("SessionNotFound", "list the sessions")
+    result = command("import", "none.jsonl")
+    assert (result.exit_code, result.stderr) == (1, "pisessiond: there is no file none.jsonl\n")
+    script.answers["session/import"] = refuse("SessionExists", "it is there")
+    result = command("import", "a.jsonl")
+    assert result.exit_code == 1
+    assert result.stderr == "pisessiond: it is there\n  to import a copy beside it: --new-id\n"
+    script.answers["session/import"] = refuse("ReadOnly", "no room")
+    assert command("import", "a.jsonl").stderr == "pisessiond: no room\n"
+
+
 def test_an_empty_label_or_name_takes_it_away(command: Run, script: Script) -> None:
     assert command("label", "s1", "aaaaaaaa", "").stdout.startswith("label cleared · ")
     assert command("rename", "s1", "").stdout.startswith("name cleared · ")
