@@ -68,11 +68,12 @@ def find_whose(agent_dir: str | None) -> Whose:
     from pisessiond.client.address import cache_folder, config_file, find_place
     from pisessiond.wiring.config_report import Whose
 
-    places = session_places(agent_dir)
+    place = find_place(agent_dir)
+    places = session_places(place.agent_dir)
     return Whose(
         places.agent_dir,
         places.home,
         places.environment,
         config_file(),
-        cache_folder(find_place(agent_dir)),
+        cache_folder(place),
     )

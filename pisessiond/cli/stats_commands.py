@@ -80,7 +80,11 @@ def _of_all(
     from pisessiond import offline
     from pisessiond.cli.progress import Progress
     from pisessiond.cli.totals_view import totals_lines
+    from pisessiond.client.address import agent_folder
 
+    with output.refusals():
+        # That of the daemon, whose home is not HOME.
+        agent_dir = agent_folder(agent_dir)
     progress = Progress("reading sessions", ascii_only=ascii_only)
     try:
         found = offline.totals(agent_dir, cwd and os.path.abspath(cwd), progress)

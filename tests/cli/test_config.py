@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from pisessiond.cli.doctor import examine
 from pisessiond.cli.main import cli
+from tests.support.exports import SAMPLE
 
 
 class Home:
@@ -53,6 +55,22 @@ def test_without_files_everything_is_a_default(home: Home) -> None:
     assert {one["source"] for one in told["settings"]} == {"default"}
     assert told["problems"] == told["keys"] == told["environment"] == []
     assert [one["found"] for one in told["files"]] == [False] * 5
+
+
+def test_a_home_in_the_environment_alone_moves_no_agent_folder(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pisessiond.client.address.home_folder", lambda: str(tmp_path / "true"))
+    true = tmp_path / "true" / ".pi" / "agent"
+    true.mkdir(parents=True)
+    (true / "settings.json").write_text('{"httpProxy": "http://proxy.test"}')
+    folder = true / "sessions" / "--w--"
+    folder.mkdir(parents=True)
+    shutil.copy(SAMPLE, folder / "2026-11-12T13-51-40-000Z_sample.jsonl")
+    home.env["PI_CODING_AGENT_DIR"] = None
+    assert home.setting("httpProxy")[0] == "http://proxy.test"
+    told = CliRunner().invoke(cli, ["stats", "--all", "--json"], env=home.env)
+    assert json.loads(told.stdout)["sessions"] == 1
 
 
 def test_each_value_names_its_own_file(home: Home) -> None:
