@@ -64,6 +64,7 @@ def examine() -> Iterator[Finding]:
     except NoDaemon as error:
         yield Finding("address", "trouble", str(error))
         return
+    yield from _home(place)
     yield _agent_dir(place)
     yield _bridge(place)
     yield from _settings()
@@ -139,6 +140,17 @@ def _settings() -> Iterator[Finding]:
         yield Finding("settings", "trouble", problem, "then look again with: pisessiond config")
     if not found:
         yield Finding("settings", "ok", "pi's and our own can be read")
+
+
+def _home(place: Place) -> Iterator[Finding]:
+    """Pi goes by HOME, the daemon by the user's entry in the system."""
+    home = os.environ.get("HOME")
+    if not home or os.environ.get("PI_CODING_AGENT_DIR"):
+        return
+    of_pi = os.path.realpath(f"{home}/.pi/agent")
+    if of_pi != place.agent_dir:
+        said = f"HOME is {home}: a pi started here keeps its files in {of_pi}, seen by no daemon"
+        yield Finding("home", "note", said, "set PI_CODING_AGENT_DIR, for pi and for pisessiond")
 
 
 def _agent_dir(place: Place) -> Finding:

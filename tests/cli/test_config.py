@@ -73,6 +73,20 @@ def test_a_home_in_the_environment_alone_moves_no_agent_folder(
     assert json.loads(told.stdout)["sessions"] == 1
 
 
+@pytest.mark.parametrize("home", ["true", "other"])
+def test_doctor_says_where_pi_goes_by_another_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str
+) -> None:
+    monkeypatch.setattr("pisessiond.client.address.home_folder", lambda: str(tmp_path / "true"))
+    monkeypatch.setenv("PISESSIOND_HOME", str(tmp_path / "own"))
+    monkeypatch.setenv("HOME", str(tmp_path / home))
+    monkeypatch.delenv("PI_CODING_AGENT_DIR", raising=False)
+    found = [one for one in examine() if one.topic == "home"]
+    assert [one.state for one in found] == ([] if home == "true" else ["note"])
+    monkeypatch.setenv("PI_CODING_AGENT_DIR", str(tmp_path / "agent"))
+    assert "home" not in {one.topic for one in examine()}
+
+
 def test_each_value_names_its_own_file(home: Home) -> None:
     home.ours.write_text("[context]\nwarn = 50\n")
     (home.agent / "settings.json").write_text(
