@@ -7,6 +7,7 @@ Everything happens in a folder of its own; no key, no other service, nothing of 
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,8 @@ def main() -> int:
         file = agent_dir / "sessions" / "--srv-login--" / "2026-11-12T13-51-40-000Z_sample.jsonl"
         file.parent.mkdir(parents=True)
         shutil.copy(HERE / "sample.jsonl", file)
+        # Nothing of the demo stays in the user's home, and no setting of his counts.
+        os.environ["PISESSIOND_HOME"] = f"{folder}/state"
 
         serve = ["-m", "pisessiond", "serve", "--socket", socket, "--agent-dir", str(agent_dir)]
         with process(*serve, "--log-file", f"{folder}/log") as daemon:

@@ -284,18 +284,19 @@ def test_scripts_are_short() -> None:
             assert len(path.read_text("utf-8").splitlines()) < 40, path.name
 
 
-def test_the_demo_shows_every_act_in_a_second_process() -> None:
+def test_the_demo_shows_every_act_in_a_second_process(tmp_path: Path) -> None:
     begun = time.monotonic()
     done = subprocess.run(
         [sys.executable, str(SCRIPTS / "demo.py")],
         capture_output=True,
         encoding="utf-8",
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PISESSIOND_HOME": str(tmp_path / "mine")},
         check=False,
         timeout=60,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
+    assert not (tmp_path / "mine").exists()
     for act in ("append", "navigate", "compact", "fork"):
         assert f"   driver: {act} " in done.stdout
     print(f"demo: {time.monotonic() - begun:.1f} s")
