@@ -292,4 +292,55 @@ describe('a window in which more happens than one asked for', () => {
     assert.equal(editor.pickers.length, length);
     page.close();
   });
+
+  test('undo asked twice at once undoes two acts', LIMIT, async () => {
+    for (const [row, label] of [
+      ['Asked in one', 'first'],
+      ['Answered in both', 'second'],
+    ] as const) {
+      await select(editor, row);
+      editor.type = () => label;
+      await editor.run('label');
+      await until(async () => labels(await tree()).includes(`[${label}] ${row}`));
+    }
+    await Promise.all([editor.run('undo'), editor.run('undo')]);
+    await until(async () => !labels(await tree()).some((label) => label.startsWith('[second]')));
+    await until(async () => labels(await tree()).includes('Asked in one'));
+    assert.equal(editor.keys.get('pisessiond.canUndo'), false);
+  });
+
+  test('a graph of a session that is not shown goes by its new name', LIMIT, async () => {
+    const [page] = await opensGraph('Answered in both');
+    await opens('two');
+    const other = await place.connect('namer');
+    const { session } = await other.request('session/open', { path: first });
+    const wish = { zoom: 'turns', around: 'here', count: 5 };
+    const asks = () => page.say({ type: 'want', ticket: 2, wish });
+    asks();
+    await until(() => (page.told as { ticket?: number }[]).some(({ ticket }) => ticket === 2));
+    await other.request('session/rename', { session, name: 'clock' });
+    await until(() => {
+      asks();
+      return page.panel.title === 'Graph: clock';
+    });
+    await other.request('session/rename', { session, name: null });
+    other.stop();
+    page.close();
+  });
+
+  test('what another program went on to is gone to, whatever is selected', LIMIT, async () => {
+    const { current } = editor.exports as Exports;
+    const info = current.model?.info;
+    assert.ok(info);
+    info.leafConflict = { ours: info.leaf, theirs: 'e2' };
+    await select(editor, 'Asked in one');
+    const view = editor.views.get('pisessiond.tree') as { reveal: () => Promise<void> };
+    const { reveal } = view;
+    view.reveal = () => Promise.resolve();
+    editor.choose = () => undefined;
+    await editor.run('goToTheirs');
+    view.reveal = reveal;
+    const { title } = editor.pickers.at(-1)?.options as { title: string };
+    assert.match(title, /Answered in both/);
+  });
 });

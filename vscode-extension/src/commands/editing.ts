@@ -67,10 +67,19 @@ export const undo: Command = async (desk) => {
     say(last);
     return;
   }
-  for (const act of last.acts) {
-    await model.request(act.method, act.params);
-  }
+  // Whoever asks again at once means the act before.
   desk.current.undo.forget(last);
+  const left = [...last.acts];
+  try {
+    for (const act of last.acts) {
+      await model.request(act.method, act.params);
+      left.shift();
+    }
+  } finally {
+    if (left.length > 0) {
+      remember(desk, model, { ...last, acts: left });
+    }
+  }
   desk.header.update();
   say(last.sentence);
 };

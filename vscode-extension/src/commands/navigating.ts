@@ -142,8 +142,14 @@ async function goWith(
 /** Goes to where another program went on, after it has been asked how. */
 export const goToTheirs: Command = async (desk) => {
   const theirs = modelOf(desk).info?.leafConflict?.theirs;
-  if (theirs != null && (await desk.tree.reveal(theirs))) {
-    await navigate(desk);
+  if (theirs == null) {
+    return;
+  }
+  const row = await desk.tree.reveal(theirs);
+  if (row && row.entry !== null) {
+    await navigateTo(desk, { ...row, entry: row.entry });
+  } else {
+    say('It has no row under this filter; Filter Rows chooses another.');
   }
 };
 

@@ -5,7 +5,7 @@
 
 import type { Daemon } from '../daemon/connection';
 import type { Message } from '../rpc/peer';
-import type { GraphResult, OpenResult } from '../model/wire';
+import type { Change, GraphResult, OpenResult } from '../model/wire';
 import { isSameSession, type Named } from '../model/identity';
 import type { Wish } from './messages';
 
@@ -109,7 +109,15 @@ export class GraphFeed {
       this.opening = undefined;
       this.changeSoon();
     } else if (message.method === 'session/didChange') {
+      this.takeName(message.params.changes);
       this.changeSoon();
+    }
+  }
+
+  private takeName(changes: readonly Change[]): void {
+    const renamed = changes.findLast(({ kind }) => kind === 'rename');
+    if (this.info && renamed) {
+      this.info.name = (renamed as Partial<OpenResult>).name ?? null;
     }
   }
 

@@ -194,16 +194,16 @@ export class BranchTree implements vscode.TreeDataProvider<TreeNode>, vscode.Dis
 
   /**
    * Brings the row of an entry into sight and selects it; folds on the way are opened.
-   * @returns whether it has a row under the filter at hand
+   * @returns the row, which VS Code may not have selected; undefined where it has none under the
+   *   filter at hand
    */
-  async reveal(entry: EntryId | 'here', focus = false): Promise<boolean> {
+  async reveal(entry: EntryId | 'here', focus = false): Promise<Row | undefined> {
     const found = await this.model?.find(entry);
-    if (!found) {
-      return false;
+    if (found) {
+      this.refresh();
+      await bring(this.view, this.nodeOf(found.row), focus);
     }
-    this.refresh();
-    await bring(this.view, this.nodeOf(found.row), focus);
-    return true;
+    return found?.row;
   }
 
   /**
