@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.homes import Home
-from tests.nvim.conftest import Opens
+from tests.nvim.conftest import Opens, Others
 from tests.nvim.conversations import login_fix, short_talk
 from tests.nvim.editor import Editor
 
@@ -251,3 +251,55 @@ def test_work_is_taken_out_once_the_next_daemon_has_read_the_file(reopening: Edi
     reopening.sees("x puts it back")
     reopening.keys("<Tab>")
     reopening.sees("edit src/clock.py", "±")
+
+
+def test_a_sidebar_closed_while_another_opens_its_session_takes_nothing_from_that(
+    editor: Editor, path: Path, other: Others
+) -> None:
+    editor.lua(
+        "local rpc = require('pisession.rpc')\n"
+        "local request = rpc.request\n"
+        "function rpc.request(method, ...)\n"
+        "  vim.g.is_closing = vim.g.is_closing or method == 'session/close'\n"
+        "  return request(method, ...)\n"
+        "end\n"
+        "local first = require('pisession.sidebar').current()\n"
+        "vim.cmd('tabnew | Pisession')\n"
+        "vim.api.nvim_buf_delete(first.buffer, { force = true })"
+    )
+    editor.sees("Use an injected clock", "37%")
+    # Which of the two the daemon would have done first is chance.
+    assert not editor.nvim.vars.get("is_closing")
+    other(path).append({"type": "message", "message": {"role": "user", "content": "by a script"}})
+    editor.sees("» by a script")
+
+
+OPEN = """
+local found
+require('pisession.rpc').request('session/list', { cwd = vim.fn.getcwd() }, function(_, answer)
+  found = {}
+  for _, one in ipairs(answer.sessions) do
+    table.insert(found, one.open)
+  end
+end)
+vim.wait(5000, function() return found end, 5)
+table.sort(found)
+return found
+"""
+
+
+def test_a_session_left_before_it_was_read_is_not_kept_open(
+    home: Home, cwd: Path, path: Path, editor: Editor
+) -> None:
+    short_talk(cwd, "second").write(home.agent)
+    third = short_talk(cwd, "third").write(home.agent)
+    editor.lua("vim.cmd('Pisession open ' .. ...)", str(third))
+    editor.lua(
+        "local one, other = ...\n"
+        "vim.cmd('Pisession open ' .. one)\n"
+        "vim.cmd('Pisession open ' .. other)",
+        str(path),
+        str(third),
+    )
+    editor.sees("Now mend it")
+    editor.until(lambda: editor.lua(OPEN) == [0, 0, 1], "one open session")

@@ -53,13 +53,32 @@ function M.open(wish, filter, on_change)
   return self
 end
 
-local function is_shown_elsewhere(handle)
+local opening = 0
+local left = {} ---@type table<string, true> by handle: closed here, perhaps shown elsewhere
+
+local function is_shown(handle)
   for one in pairs(opened) do
     if one.handle == handle then
       return true
     end
   end
   return false
+end
+
+--- Closes at the daemon what nothing here shows any more. It tells this Neovim of a session once,
+--- however many sidebars show it, so that nothing is closed while one may just be opened again.
+local function close_left()
+  if rpc.connection.state ~= 'ready' then
+    left = {}
+  elseif opening == 0 then
+    local handles = vim.tbl_keys(left)
+    left = {}
+    for _, handle in ipairs(handles) do
+      if not is_shown(handle) then
+        rpc.request('session/close', { session = handle }, function() end)
+      end
+    end
+  end
 end
 
 function Session:close()
@@ -69,8 +88,9 @@ function Session:close()
   self.is_closed = true
   opened[self] = nil
   rpc.unlisten(self.listener)
-  if self.handle and rpc.connection.state == 'ready' and not is_shown_elsewhere(self.handle) then
-    rpc.request('session/close', { session = self.handle }, function() end)
+  if self.handle and not self.is_handle_old then
+    left[self.handle] = true
+    close_left()
   end
   rpc.release()
 end
@@ -84,15 +104,29 @@ function Session:fetch()
   local count = require('pisession.config').get().page.first
   local params =
     vim.tbl_extend('force', vim.deepcopy(self.wish), { rows = { filter = filter, count = count } })
+  opening = opening + 1
   rpc.request('session/open', params, function(err, answer)
-    if self.is_closed or mine ~= self.ticket then
-      return
-    elseif err then
-      self:cannot_open(err)
-      return self.on_change('header')
+    opening = opening - 1
+    if answer and self.is_closed then
+      left[answer.session] = true
     end
-    self:take_answer(answer, filter)
+    self:answered(mine, filter, err, answer)
+    close_left()
   end)
+end
+
+---@param mine integer
+---@param filter string
+---@param err pisession.Error?
+---@param answer table?
+function Session:answered(mine, filter, err, answer)
+  if self.is_closed or mine ~= self.ticket then
+    return
+  elseif err then
+    self:cannot_open(err)
+    return self.on_change('header')
+  end
+  self:take_answer(answer, filter)
 end
 
 ---@param err pisession.Error
