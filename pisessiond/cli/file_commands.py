@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +22,8 @@ from pisessiond.cli.remote import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pisessiond.client.blocking import BlockingClient
 
 FORMATS = {".jsonl": "jsonl", ".md": "markdown", ".markdown": "markdown", ".html": "html"}
@@ -73,6 +77,24 @@ def export(
         output.lines([f"written: {out} ({answer['bytes']:,} bytes)"])
 
 
+@contextmanager
+def _source_of(file: str) -> Iterator[dict[str, str]]:
+    """How the daemon is told what to import; bytes that are no UTF-8 pass in files alone."""
+    if file != "-":
+        yield {"path": os.path.abspath(file)}
+        return
+    data = sys.stdin.buffer.read()
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        with tempfile.NamedTemporaryFile(suffix=".jsonl") as copy:
+            copy.write(data)
+            copy.flush()
+            yield {"path": copy.name}
+    else:
+        yield {"text": text}
+
+
 @click.command(
     "import",
     epilog=examples(
@@ -100,15 +122,10 @@ def import_file(
     """
     if session_id is not None and new_id:
         raise click.UsageError("--id and --new-id cannot be given together")
-    source: dict[str, str] = {}
-    if file == "-":
-        source["text"] = sys.stdin.buffer.read().decode("utf-8", "replace")
-    else:
-        source["path"] = os.path.abspath(file)
     from pisessiond.client.errors import RpcFailure
 
     try:
-        with Doing("importing", is_quiet=True):
+        with _source_of(file) as source, Doing("importing", is_quiet=True):
             answer = client.import_session(
                 **source,
                 id=given(session_id),

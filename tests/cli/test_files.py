@@ -72,6 +72,20 @@ def test_a_session_is_exported_imported_and_deleted_from_a_shell(home: Home) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("daemon")
+def test_what_comes_by_standard_input_is_copied_byte_by_byte(home: Home) -> None:
+    header, rest = next(home.sessions.iterdir()).read_bytes().split(b"\n", 1)
+    odd = rest.replace(b"Fix", b"\xff\xfeFix")
+    assert odd != rest
+    source = home.folder / "odd.jsonl"
+    source.write_bytes(header + b"\n" + odd)
+    with source.open("rb") as file:
+        told = home.run("import", "-", "--new-id", "--json", stdin=file).stdout
+    made = Path(json.loads(told)["path"])
+    assert made.read_bytes().split(b"\n", 1)[1] == odd
+
+
+@pytest.mark.slow
 def test_totals_are_read_without_a_daemon(home: Home) -> None:
     found = json.loads(home.run("stats", "--all", "--json").stdout)
     assert (found["sessions"], found["answers"]) == (1, 10)
