@@ -303,3 +303,50 @@ def test_a_session_left_before_it_was_read_is_not_kept_open(
     )
     editor.sees("Now mend it")
     editor.until(lambda: editor.lua(OPEN) == [0, 0, 1], "one open session")
+
+
+HOLDS_ROWS = """
+local rpc = require('pisession.rpc')
+local request = rpc.request
+held = {}
+function rpc.request(method, params, callback)
+  return request(method, params, function(...)
+    local answer = { ... }
+    if method ~= 'session/rows' or params.filter ~= 'default' then
+      return callback(...)
+    end
+    table.insert(held, function() callback(unpack(answer)) end)
+  end)
+end
+"""
+GOES_ON = "local go_on = table.remove(held, 1) if go_on then go_on() end return #held"
+TITLES = "return vim.tbl_map(function(row) return row.title end, first:rows())"
+
+
+def test_a_change_is_shown_that_came_while_rows_of_another_filter_were_read(
+    editor: Editor, path: Path, other: Others
+) -> None:
+    """The daemon tells of the rows of one filter; who shows others asks for them."""
+    editor.goes_to("[green]")
+    editor.types("<Tab>", "Passes, but hides")
+    editor.lua("first = require('pisession.sidebar').current().session")
+    editor.command("tabnew")
+    editor.opens()
+    told_by = "return vim.tbl_values(require('pisession.hearing').told_by)[1]"
+    editor.command("Pisession filter all")
+    editor.until(lambda: editor.lua(told_by) == "all")
+    script = other(path)
+    editor.lua(HOLDS_ROWS)
+    editor.lua("first:fetch()")
+    editor.until(lambda: editor.lua("return first.is_gathering and #held == 1"))
+    editor.lua("require('pisession.sidebar').current().session:fetch()")
+    editor.until(lambda: editor.lua(told_by) == "all")
+    script.append({"type": "message", "message": {"role": "user", "content": "meanwhile"}})
+    editor.sees("» meanwhile")
+
+    def is_shown() -> bool:
+        editor.lua(GOES_ON)
+        editor.settles()
+        return "meanwhile" in editor.lua(TITLES)
+
+    editor.until(is_shown, "the change", 5)

@@ -66,7 +66,7 @@ end
 ---@param rev integer
 function Session:hear_rows(change, rev)
   if M.told_by[self.handle] ~= self.filter then
-    return self:refresh(MAIN)
+    return self:outdate(MAIN)
   end
   if #self.late >= KEPT then
     table.remove(self.late, 1)
@@ -74,16 +74,22 @@ function Session:hear_rows(change, rev)
   self.late[#self.late + 1] = { rev = rev, change = change }
   self:apply_rows(change)
   local stale = change.stale or {}
-  if self.is_gathering and #stale > 0 then
-    -- What is on its way may have been made before.
-    self.is_stale = true
-    return
-  end
   if vim.tbl_contains(stale, vim.NIL) then
-    return self:refresh(MAIN)
+    return self:outdate(MAIN)
   end
   for _, id in ipairs(stale) do
-    self:refresh(id --[[@as string]])
+    self:outdate(id --[[@as string]])
+  end
+end
+
+--- Reads a level again; while all is being read, all again behind that, for what is on its way may
+--- have been made before.
+---@param key string
+function Session:outdate(key)
+  if self.is_gathering then
+    self.is_stale = true
+  else
+    self:refresh(key)
   end
 end
 
