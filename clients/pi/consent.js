@@ -16,6 +16,11 @@ import { oneLine } from './showing.js';
 
 /** @typedef {{ since: string }} Allowed */
 
+/** Comes first, and the yes last: the question may come while its user types, whose return or escape
+ * then says nothing. */
+const NOT_NOW = 'Not now';
+const NO = 'No, until pi is restarted';
+const YES = 'Yes, from now on';
 /** Milliseconds that a question stands in pi; the daemon waits two minutes for a prompt. */
 const ANSWERED_WITHIN = 100_000;
 
@@ -122,16 +127,16 @@ const NEEDS = { needs: "the user's yes in pi" };
 async function ask(bridge, name, control) {
   const timer = after('consent.patience', ANSWERED_WITHIN, () => control.abort());
   try {
-    const yes = await bridge.ctx.ui.confirm(
-      `May ${name} send prompts to this pi?`,
-      `${name} is connected through pisessiond. A prompt runs as if you had typed it. Your yes is ` +
-        'kept; /pisessiond forget takes it back.',
+    const said = await bridge.ctx.ui.select(
+      `May ${name} send prompts to this pi?\n${name} is connected through pisessiond. A prompt runs ` +
+        'as if you had typed it. Your yes is kept; /pisessiond forget takes it back.',
+      [NOT_NOW, NO, YES],
       { signal: control.signal },
     );
-    if (control.signal.aborted) {
+    if (control.signal.aborted || said === undefined || said === NOT_NOW) {
       return 'nothing';
     }
-    if (yes) {
+    if (said === YES) {
       try {
         writeAllowed({ ...readAllowed(), [name]: { since: new Date().toISOString() } });
       } catch {

@@ -14,6 +14,8 @@ from tests.bridge.scripted_daemon import Bridge, ScriptedDaemon
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 
 DRAFT = "half a thought"
+NO, YES = ("j", "\r"), ("j", "j", "\r")
+"""What is pressed at the question whether a client may prompt."""
 
 
 class Terminal:
@@ -59,6 +61,11 @@ async def terminal(
         yield made
         assert pi.is_alive, pi.seen[-3000:]
         assert "Extension" not in pi.seen, pi.seen[-3000:]
+
+
+async def says(pi: PiTui, keys: tuple[str, ...]) -> None:
+    for key in keys:
+        await pi.types(key)
 
 
 async def test_a_move_is_drawn_and_named_and_keeps_the_draft(terminal: Terminal) -> None:
@@ -120,7 +127,7 @@ async def test_a_client_prompts_once_the_user_has_said_yes(
     await pi.shows("May Code")
     await bridge.until(lambda: bridge.state.get("waitingForUser"), "the question")
     assert len(model.prompts) == asked
-    await pi.types("\r")
+    await says(pi, YES)
     assert "refused" not in await waits
     await bridge.until(lambda: model.prompts[-1] == "From outside.", "the prompt")
     await bridge.idle()
@@ -142,7 +149,7 @@ async def test_a_client_prompts_once_the_user_has_said_yes(
     answer = await bridge.ask("pi/append", entries=[said], client="constructor")
     assert (answer["refused"], answer["needs"]) == ("Unsupported", "the user's yes in pi")
     await bridge.until(lambda: bridge.state.get("waitingForUser"), "the question")
-    await pi.types("\x1b")
+    await says(pi, NO)
     await bridge.until(lambda: not bridge.state.get("waitingForUser"), "the answer")
     answer = await bridge.ask("pi/prompt", text="Me, too.", client="constructor")
     assert "said no" in answer["message"]
@@ -150,6 +157,29 @@ async def test_a_client_prompts_once_the_user_has_said_yes(
     await pi.shows("No client may send prompts any more")
     assert json.loads(kept.read_text()) == {"clients": {}}
     assert model.prompts[asked:] == ["From outside, too."]
+
+
+@pytest.mark.parametrize("key", ["\r", "\x1b"])
+async def test_who_types_when_the_question_comes_has_not_answered_it(
+    terminal: Terminal, home: PiHome, key: str
+) -> None:
+    pi, bridge, model = terminal.pi, terminal.bridge, terminal.model
+    asked = len(model.prompts)
+    await pi.types(DRAFT)
+    waits = bridge.begin("pi/prompt", text="From outside.")
+    await bridge.until(lambda: bridge.state.get("waitingForUser"), "the question")
+    for sign in " more":
+        await pi.types(sign)
+    await pi.types(key)
+    answer = await waits
+    assert (answer["refused"], answer["needs"]) == ("Unsupported", "the user's yes in pi")
+    assert not (home.state / "prompting.json").exists()
+    assert len(model.prompts) == asked
+    # Nor was it a no: the next prompt is asked for.
+    waits = bridge.begin("pi/prompt", text="From outside.")
+    await bridge.until(lambda: bridge.state.get("waitingForUser"), "the question")
+    await says(pi, YES)
+    assert "refused" not in await waits
 
 
 async def test_a_yes_that_cannot_be_kept_counts_all_the_same(
@@ -161,7 +191,7 @@ async def test_a_yes_that_cannot_be_kept_counts_all_the_same(
     waits = bridge.begin("pi/prompt", text="From outside.")
     await pi.shows("May Tester")
     await bridge.until(lambda: bridge.state.get("waitingForUser"), "the question")
-    await pi.types("\r")
+    await says(pi, YES)
     assert "refused" not in await waits
     await bridge.until(lambda: model.prompts[-1] == "From outside.", "the prompt")
 
@@ -194,7 +224,7 @@ async def test_a_question_stands_while_another_window_waits_for_it(terminal: Ter
     bridge.send({"method": "$/cancelRequest", "params": {"id": "pd:first"}})
     assert (await first)["refused"] == "Cancelled"
     assert bridge.state["waitingForUser"]
-    await pi.types("\r")
+    await says(pi, YES)
     assert "refused" not in await second
     await bridge.until(lambda: model.prompts[asked:] == ["From outside."], "the prompt")
 

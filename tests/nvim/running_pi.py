@@ -137,4 +137,10 @@ def allow(editor: Editor, pi: Terminal, text: str) -> None:
     """Prompts from an editor for the first time: the user of pi says yes there."""
     editor.command(f"Pisession prompt {text}")
     pi.shows("send prompts to this pi?")
-    pi.types("\r")
+    say_yes(pi)
+
+
+def say_yes(pi: Terminal) -> None:
+    """The last choice; the first is "not now"."""
+    for key in ("j", "j", "\r"):
+        pi.types(key)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.nvim.editor import Editor
-from tests.nvim.running_pi import Terminal, World, allow, begin, world
+from tests.nvim.running_pi import Terminal, World, allow, begin, say_yes, world
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +60,7 @@ def test_a_prompt_is_sent_after_the_users_yes_and_answered_in_the_tree(shared: S
     pi.shows("May nvim")
     editor.until(lambda: "pi asks there whether you may" in editor.screen())
     assert "From the editor." not in room.model.prompts
-    pi.types("\r")
+    say_yes(pi)
     editor.sees("« An answer to: From the editor.")
     editor.loses("Prompt:")
     assert room.model.prompts[-1] == "From the editor."

@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from tests.daemon.homes import Home, wait_until
-from tests.nvim.running_pi import Terminal, World, begin, world
+from tests.nvim.running_pi import Terminal, World, begin, say_yes, world
 from tests.vscode.timings import timed
 from tests.vscode.window import Window
 from tests.vscode.workbench import Workbench
@@ -127,7 +127,7 @@ def test_a_prompt_needs_the_users_yes_in_pi_and_is_answered_in_the_tree(shared: 
     assert "pi waits for you in its terminal." in window.until(window.message)
     window.sees("pi waiting for you", "Sessions")
     assert "From the editor." not in model.prompts
-    pi.types("\r")
+    say_yes(pi)
     with timed("the user's yes in pi to the answer's row"):
         window.sees("^Answer: An answer to: From the editor")
     assert model.prompts[-1] == "From the editor."
@@ -149,7 +149,8 @@ def test_a_prompt_that_the_user_forbids_keeps_its_words(shared: Shared) -> None:
     asked = len(model.prompts)
     shared.prompts("Not without you.")
     pi.shows("May vscode")
-    pi.types("\x1b")
+    pi.types("j")
+    pi.types("\r")
     assert "said no" in window.notified("said no").text
     window.shows_text("^Not without you.$")
     assert len(model.prompts) == asked
