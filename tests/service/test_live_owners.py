@@ -447,6 +447,28 @@ async def test_what_a_mirror_missed_may_come_when_it_has_its_file(
     assert house.sessions.open_sessions == [session]
 
 
+async def test_a_copy_that_is_made_late_does_not_stand_for_the_file(
+    house: House, pis: Terminals
+) -> None:
+    pi = ScriptedPi(house.folder / "later.jsonl", session_id="later")
+    pi.says("user", "first words")
+    one = await pis.start(pi)
+    session, copies, said = one.held, house.sessions.live.mirrors, one.running.session
+    assert said is not None
+    pi.says("user", "second words")
+    entries = list(pi.entries)
+    pi.says("assistant", "saved now")
+
+    async with anyio.create_task_group() as tasks, session.changing:
+        tasks.start_soon(copies.become_file, session, str(pi.file))
+        await until(lambda: session.changing.statistics().tasks_waiting == 1)
+        tasks.start_soon(lambda: copies.mirror(said, entries, anew=True))
+        await until(lambda: session.changing.statistics().tasks_waiting == 2)
+
+    assert session.path == str(pi.file)
+    assert ids(session) == [entry["id"] for entry in pi.entries]
+
+
 async def test_who_opens_the_file_first_gets_the_same_session(house: House, pis: Terminals) -> None:
     pi = ScriptedPi(house.folder / "later.jsonl", session_id="later")
     pi.says("user", "first words")

@@ -107,6 +107,9 @@ class Mirrors:
             made = await self._make_log(session, entries)
             loaded = await in_worker(lambda: load(made, self._surroundings.settings))
             async with held.changing:
+                if not held.live.is_mirror:
+                    # Its file has come meanwhile, and says all.
+                    return held
                 held.change_log(loaded)
                 held.live.pending.clear()
             held.live.mirrored = {one["id"] for one in entries}
