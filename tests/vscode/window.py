@@ -162,9 +162,18 @@ class Window:
         """Opens the extension's views from the activity bar."""
         icon = self.page.locator(f'.activitybar .action-item:has([aria-label^="{container}"])')
         icon.first.wait_for(timeout=60_000)
-        if "checked" not in (icon.first.get_attribute("class") or ""):
-            icon.first.click()
-        self.pane(TREE).wait_for()
+        clicked = 0.0
+
+        def is_open() -> bool:
+            nonlocal clicked
+            is_checked = "checked" in (icon.first.get_attribute("class") or "")
+            # A window that is loaded anew opens it by itself; a click at that moment closes it.
+            if not is_checked and time.monotonic() > clicked + 2:
+                icon.first.click()
+                clicked = time.monotonic()
+            return self.pane(TREE).is_visible()
+
+        self.until(is_open, "the views")
         return self
 
     def pane(self, view: str = TREE) -> Locator:
