@@ -1,6 +1,7 @@
 /** Labels, names, out of the context and back, and undoing each of them. */
 
 import * as vscode from 'vscode';
+import type { SessionModel } from '../model/session';
 import type { Act } from '../model/undo';
 import type { EditContextParams, EntryId, JsonObject, Row } from '../model/wire';
 import type { ContextLine } from '../texts/context';
@@ -88,7 +89,7 @@ export const omit: Command = async (desk, ...given) => {
   const entry = entryOfLine(given[0]);
   await (entry === undefined
     ? edit(desk, rowsOf(desk, given), false)
-    : change(desk, [entry], false));
+    : change(desk, modelOf(desk), [entry], false));
 };
 export const restore: Command = (desk, ...given) => edit(desk, rowsOf(desk, given), true);
 
@@ -124,15 +125,21 @@ async function edit(desk: Desk, rows: readonly Row[], isBack: boolean): Promise<
     say((first && reasonAgainst(first, isBack)) ?? 'Select a row first.');
     return;
   }
-  const ids = await Promise.all(fit.map((row) => entriesOf(desk, row, isBack)));
-  await change(desk, ids.flat(), isBack, rows.length - fit.length);
+  const model = modelOf(desk);
+  const ids = await Promise.all(fit.map((row) => entriesOf(model, row, isBack)));
+  await change(desk, model, ids.flat(), isBack, rows.length - fit.length);
 }
 
-async function change(desk: Desk, ids: EntryId[], isBack: boolean, unfit = 0): Promise<void> {
+async function change(
+  desk: Desk,
+  model: SessionModel,
+  ids: EntryId[],
+  isBack: boolean,
+  unfit = 0,
+): Promise<void> {
   if (ids.length === 0) {
     return;
   }
-  const model = modelOf(desk);
   const before = model.size?.tokens;
   const { entries } = await model.request('session/entries', { ids });
   const acts: Act[] = [];
@@ -158,11 +165,10 @@ async function change(desk: Desk, ids: EntryId[], isBack: boolean, unfit = 0): P
 }
 
 /** Of work its results that are not yet as they are to be, else the row's own entry. */
-async function entriesOf(desk: Desk, row: Row, isBack: boolean): Promise<EntryId[]> {
+async function entriesOf(model: SessionModel, row: Row, isBack: boolean): Promise<EntryId[]> {
   if (row.kind !== 'work') {
     return row.entry === null ? [] : [row.entry];
   }
-  const model = modelOf(desk);
   const params = { level: row.id, count: 2000, filter: model.filter };
   const page = await model.request('session/rows', params);
   const steps = page.rows.filter((one) => one.kind === 'step' && isOut(one) === isBack);

@@ -24,6 +24,13 @@ local MIN_TITLE = 12
 ---@field lineage string
 ---@field forks pisession.Listed[] of a closed family
 
+--- What a session is called here: other daemons change its handle.
+---@param one pisession.Listed
+---@return string
+function M.key(one)
+  return one.path or one.session
+end
+
 ---@param one table
 ---@return string
 local function title_of(one)
@@ -142,7 +149,7 @@ end
 --- The lines to show: families of many forks are closed unless they were opened.
 ---@param listed pisession.Listed[]
 ---@param current string?
----@param folds table<string, boolean>
+---@param folds table<string, boolean> by key
 ---@param glyphs pisession.Glyphs
 ---@return pisession.ListLine[]
 function M.shown(listed, current, folds, glyphs)
@@ -150,7 +157,7 @@ function M.shown(listed, current, folds, glyphs)
   while at <= #listed do
     local one = listed[at]
     local forks = one.depth == 0 and forks_of(listed, at) or {}
-    local is_open = folds[one.session]
+    local is_open = folds[M.key(one)]
     if is_open == nil then
       is_open = #forks <= OPEN_FORKS
     end

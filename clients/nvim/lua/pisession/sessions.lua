@@ -147,7 +147,7 @@ end
 function ListView:toggle_forks()
   local line = self:at_cursor()
   if line then
-    self.folds[self:root_of(line.one).session] = #line.forks > 0
+    self.folds[listing.key(self:root_of(line.one))] = #line.forks > 0
     self:draw()
   end
 end
