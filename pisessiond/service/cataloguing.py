@@ -220,6 +220,7 @@ class Cataloguing:
                 rows, gone = await in_worker(
                     partial(self._lister.rows, some, self._sessions()), abandon=True
                 )
+                self._note_told(rows)
                 for subscriber in list(self.subscribers):
                     subscriber.sessions_changed(rows, gone)
             await anyio.sleep(JOIN_SECONDS)
@@ -231,6 +232,13 @@ class Cataloguing:
             for one in self._sessions():
                 if one.rows.is_drawn:
                     await one.rows.look_at_forks()
+
+    def _note_told(self, rows: Sequence[ListedSession]) -> None:
+        """Note how open sessions stand in rows: they may have changed while those were made."""
+        for row in rows:
+            key = row.path or row.session
+            if key in self._told:
+                self._told[key] = (row.open, row.unsaved, row.pis)
 
     def _note_open(self) -> None:
         """Note the open sessions that are other than they were told."""

@@ -314,6 +314,8 @@ class Lister:
         assert known is not None
         assert known.facts is not None
         facts, external = known.facts, self._last_external(item)
+        # Once: it changes while this is put together, in a worker.
+        pis = opened.live.views if opened else ()
         fork = None
         if facts.parent is not None:
             fork = ForkPoint(facts.point, facts.point_text, facts.first_after)
@@ -337,11 +339,11 @@ class Lister:
             fork=fork,
             context_size=size,
             percent=percent,
-            live=self._is_live(opened, external),
+            live=bool(pis) or is_live(external, self._now_iso()),
             cwd_missing=bool(facts.cwd) and not self._glances.is_folder(facts.cwd),
             root=root,
             depth=depth,
-            pis=opened.live.views if opened else (),
+            pis=pis,
         )
 
     def _percent(self, facts: Facts, tokens: int) -> float | None:
@@ -357,6 +359,7 @@ class Lister:
         session, index = opened.session, opened.session.index
         users = [row for row in range(len(index)) if index.kind[row] == kinds.USER]
         created, cwd = session.header.get("timestamp"), session.cwd
+        pis = opened.live.views
         size, told = opened.leaf_node_size(), opened.sizing.told
         is_told = size is not None and told is not None and told.tokens == size.tokens
         parent = session.header.get("parentSession")
@@ -380,11 +383,11 @@ class Lister:
             fork=fork,
             context_size=size,
             percent=told.percent if told is not None and is_told else None,
-            live=self._is_live(opened, opened.last_external),
+            live=bool(pis) or is_live(opened.last_external, self._now_iso()),
             cwd_missing=isinstance(cwd, str) and bool(cwd) and not self._glances.is_folder(cwd),
             root=root,
             depth=depth,
-            pis=opened.live.views,
+            pis=pis,
         )
 
 

@@ -79,7 +79,7 @@ async def live_pis(client: Client, count: int) -> list[Any]:
     """The running pi that are connected, once there are so many with a session."""
     with anyio.fail_after(PATIENCE):
         while True:
-            found = (await client.status()).get("pis", [])
-            if len([one for one in found if one["session"]]) == count:
-                return list(found)
+            found = [one for one in (await client.status()).get("pis", []) if one["session"]]
+            if len(found) == count:
+                return found
             await anyio.sleep(0.02)

@@ -254,8 +254,9 @@ def test_a_fork_is_made_here_and_listed_under_its_session(
     desk.loses("^You: Use an injected clock")
     assert desk.sees("^You are here").description == "74k of 200k"
     desk.shows_text("^Use an injected clock instead$")
+    # It is listed before it is known what it was forked from.
+    desk.until(lambda: desk.sees("^Open here", "Sessions").level == 2, "its place")
     fork = desk.sees("^Open here", "Sessions")
-    assert fork.level == 2
     assert 'at "The fixture' in fork.description
     desk.palette("Open Session…")
     desk.input().fill(session.path.stem.split("_")[1])

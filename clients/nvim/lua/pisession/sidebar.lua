@@ -216,7 +216,9 @@ function Sidebar:when_read(act)
   if self:is_read() then
     return act()
   end
-  table.insert(self.pending, require('pisession.asking').bind(self, act))
+  -- Whoever wished for the newest session means the one that turns out to be it.
+  local is_any = self.session.wish.latest ~= nil
+  table.insert(self.pending, is_any and act or require('pisession.asking').bind(self, act))
 end
 
 function Sidebar:do_pending()
