@@ -1,8 +1,10 @@
 """Reading all files in the background, and telling of sessions that come, change and go."""
 
+import asyncio
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -159,3 +161,36 @@ async def test_what_we_wrote_ourselves_is_not_live(house: House) -> None:
     age(path, 10_000_000)
     house.hand.ms = path.stat().st_mtime_ns // 1_000_000 + 60_000
     assert (await house.sessions.list(Wanted())).sessions[0].live
+
+
+async def test_what_changes_while_a_row_is_made_and_back_again_is_told(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are made in a worker: one may say what was so for a moment alone."""
+    hearer, session = Hearer(), await house.opened(answer("hi", "a1"), name="s1")
+    await house.sessions.list(Wanted())
+    loop, rows = asyncio.get_running_loop(), house.sessions._list._lister.rows
+    passing: list[Listener] = []
+
+    def on_loop(act: Callable[[], object]) -> None:
+        async def do() -> None:
+            act()
+            session.on_file()
+
+        asyncio.run_coroutine_threadsafe(do(), loop).result(10)
+
+    def meanwhile(*given: Any) -> Any:
+        if passing:
+            return rows(*given)
+        on_loop(lambda: passing.append(Listener(session)))
+        made = rows(*given)
+        on_loop(lambda: session.unsubscribe(passing[0]))
+        return made
+
+    monkeypatch.setattr(house.sessions._list._lister, "rows", meanwhile)
+    house.sessions.watch_list(hearer)
+    session.on_file()
+    await hearer.until(lambda: session.handle in hearer.rows)
+    assert hearer.rows[session.handle].open == 1
+    await hearer.until(lambda: hearer.rows[session.handle].open == 0)
+    house.sessions.unwatch_list(hearer)
