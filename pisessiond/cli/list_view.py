@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import tzinfo
 
-from pisessiond.cli.figures import count, format_day, format_size, parse_time
+from pisessiond.cli.figures import count, format_day, parse_time
 from pisessiond.cli.pi_view import company
 from pisessiond.cli.plain_text import clean_line, cut
+from pisessiond.cli.row_view import size_texts
 from pisessiond.client import answers
 
 FORK = "⑂"
@@ -34,16 +35,10 @@ def session_lines(
         when = f"{format_day(time):>5} {time:%H:%M}" if time else " " * 11
         mark = "●" if one["open"] else "+" if one["unsaved"] else "○"
         size = one.get("contextSize")
-        tokens = format_size(size["tokens"], size["source"], None)[0] if size else "?"
-        facts = f"{mark} {when} {one['messages']:>5} {tokens:>6} {_percent(size):>4}"
+        tokens, percent = size_texts(size)
+        facts = f"{mark} {when} {one['messages']:>5} {tokens or '?':>6} {percent:>4}"
         head = f"{facts}  {clean_line(one['session'])}  "
         yield cut(head + _indent(one, fork) + _title(one) + _notes(one), width)
-
-
-def _percent(size: answers.ListedSize | None) -> str:
-    if size is None or size["percent"] is None:
-        return ""
-    return f"{int(size['percent'] + 0.5)}%"
 
 
 def _indent(one: answers.ListedSession, fork: str) -> str:

@@ -123,10 +123,6 @@ _STATELESS = frozenset({"label", "session_info", "usage", "thinking_level_change
 """Types that have no size and move nothing."""
 
 
-def _of_facts(facts: Facts) -> Named | None:
-    return named_model(facts.provider, facts.model)
-
-
 def facts_text(facts: Facts) -> str:
     """Facts as they are stored."""
     return _encode(facts).decode()
@@ -152,7 +148,7 @@ class Gist:
         self._held_bytes = 0
         self._answers: dict[EntryId, tuple[int, Named | None]] = {}
         """What was measured at answers, and the model in force there."""
-        self._named: Named | None = _of_facts(self.facts)
+        self._named: Named | None = named_model(self.facts.provider, self.facts.model)
         self._models: dict[Named, Named] = {}
         """One object for each, since most answers of a file are of one model."""
 

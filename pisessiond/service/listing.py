@@ -24,6 +24,7 @@ from pisessiond.models.base import ModelName
 from pisessiond.service.errors import InvalidRequest
 from pisessiond.service.families import Item, families, newest_ms, preorder, without_strangers
 from pisessiond.service.following import is_live
+from pisessiond.service.live.pi import LivePi
 from pisessiond.service.open_session import OpenSession
 from pisessiond.service.places import Folder, Places
 from pisessiond.service.shelf import Known, Shelf, Stop
@@ -255,7 +256,7 @@ class Lister:
             return False
         if wanted.is_unsaved and (opened is None or not opened.is_unsaved):
             return False
-        if wanted.is_live and not self._is_live(item.opened, self._last_external(item)):
+        if wanted.is_live and not self._is_live(_pis_of(item.opened), self._last_external(item)):
             return False
         if wanted.name is None and not wanted.query:
             return True
@@ -301,9 +302,8 @@ class Lister:
             return before
         return iso_from_ms(seen.mtime_ns // 1_000_000)
 
-    def _is_live(self, opened: OpenSession | None, last_external: str | None) -> bool:
-        has_pi = opened is not None and bool(opened.live.pis)
-        return has_pi or is_live(last_external, self._now_iso())
+    def _is_live(self, pis: Sequence[LivePi], last_external: str | None) -> bool:
+        return bool(pis) or is_live(last_external, self._now_iso())
 
     # Rows --------------------------------------------------------------------------------------
 
@@ -315,7 +315,7 @@ class Lister:
         assert known.facts is not None
         facts, external = known.facts, self._last_external(item)
         # Once: it changes while this is put together, in a worker.
-        pis = opened.live.views if opened else ()
+        pis = _pis_of(opened)
         fork = None
         if facts.parent is not None:
             fork = ForkPoint(facts.point, facts.point_text, facts.first_after)
@@ -339,7 +339,7 @@ class Lister:
             fork=fork,
             context_size=size,
             percent=percent,
-            live=bool(pis) or is_live(external, self._now_iso()),
+            live=self._is_live(pis, external),
             cwd_missing=bool(facts.cwd) and not self._glances.is_folder(facts.cwd),
             root=root,
             depth=depth,
@@ -359,7 +359,7 @@ class Lister:
         session, index = opened.session, opened.session.index
         users = [row for row in range(len(index)) if index.kind[row] == kinds.USER]
         created, cwd = session.header.get("timestamp"), session.cwd
-        pis = opened.live.views
+        pis = _pis_of(opened)
         size, told = opened.leaf_node_size(), opened.sizing.told
         is_told = size is not None and told is not None and told.tokens == size.tokens
         parent = session.header.get("parentSession")
@@ -383,12 +383,16 @@ class Lister:
             fork=fork,
             context_size=size,
             percent=told.percent if told is not None and is_told else None,
-            live=bool(pis) or is_live(opened.last_external, self._now_iso()),
+            live=self._is_live(pis, opened.last_external),
             cwd_missing=isinstance(cwd, str) and bool(cwd) and not self._glances.is_folder(cwd),
             root=root,
             depth=depth,
             pis=pis,
         )
+
+
+def _pis_of(opened: OpenSession | None) -> tuple[LivePi, ...]:
+    return opened.live.views if opened is not None else ()
 
 
 def _fork_point(opened: OpenSession, users: Sequence[int]) -> ForkPoint:

@@ -13,6 +13,7 @@ import pytest
 from pisessiond.client import blocking
 from pisessiond.client.blocking_session import BlockingSession
 from tests.daemon import homes
+from tests.nvim.conversations import login_fix
 from tests.nvim.editor import Editor, project, write_pi_settings, write_settings
 
 NAMES: Final = count(1)
@@ -72,6 +73,20 @@ def start(home: homes.Home, cwd: Path) -> Iterator[Opens]:
     finally:
         for editor in editors:
             editor.close()
+
+
+@pytest.fixture
+def path(home: homes.Home, cwd: Path) -> Path:
+    """The file of the session of the pictures."""
+    return login_fix(cwd).write(home.agent)
+
+
+@pytest.fixture
+def editor(path: Path, start: Opens) -> Editor:
+    """That session, with the cursor at the leaf."""
+    editor = start(setup={"width": 80}, columns=150, lines=40).opens()
+    editor.sees("Use an injected clock", "37%")
+    return editor
 
 
 def _is_error(line: str) -> bool:

@@ -8,23 +8,10 @@ import pytest
 
 from tests.daemon.homes import Home
 from tests.nvim.conftest import Opens, Others
-from tests.nvim.conversations import login_fix, short_talk
+from tests.nvim.conversations import short_talk
 from tests.nvim.editor import Editor, sessions_of
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def path(home: Home, cwd: Path) -> Path:
-    return login_fix(cwd).write(home.agent)
-
-
-@pytest.fixture
-def editor(path: Path, start: Opens) -> Editor:
-    """The session of the pictures, with the cursor at the leaf."""
-    editor = start(setup={"width": 80}, columns=150, lines=40).opens()
-    editor.sees("Use an injected clock", "37%")
-    return editor
 
 
 def ask_how(editor: Editor, words: str) -> None:

@@ -17,19 +17,6 @@ from tests.nvim.editor import Editor, project, write_pi_settings, write_settings
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def path(home: Home, cwd: Path) -> Path:
-    return login_fix(cwd).write(home.agent)
-
-
-@pytest.fixture
-def editor(path: Path, start: Opens) -> Editor:
-    """The session of the pictures, with the cursor at the leaf."""
-    editor = start(setup={"width": 80}, columns=150, lines=40).opens()
-    editor.sees("Use an injected clock", "37%")
-    return editor
-
-
 def compactions(path: Path) -> list[dict[str, Any]]:
     lines = map(json.loads, path.read_text("utf-8").splitlines())
     return [entry for entry in lines if entry["type"] == "compaction"]

@@ -8,24 +8,12 @@ import pytest
 
 from tests.daemon.homes import Home
 from tests.nvim.conftest import Opens, Others
-from tests.nvim.conversations import login_fix, short_talk
+from tests.nvim.conversations import short_talk
 from tests.nvim.editor import Editor
 
 pytestmark = pytest.mark.slow
 
 ELSEWHERE = "Another session is shown by now; nothing was changed."
-
-
-@pytest.fixture
-def path(home: Home, cwd: Path) -> Path:
-    return login_fix(cwd).write(home.agent)
-
-
-@pytest.fixture
-def editor(path: Path, start: Opens) -> Editor:
-    editor = start(setup={"width": 80}, columns=150, lines=40).opens()
-    editor.sees("Use an injected clock", "37%")
-    return editor
 
 
 def begin_another(home: Home, cwd: Path, editor: Editor) -> Path:

@@ -17,6 +17,7 @@ import {
   rowOf,
   rowsOf,
   say,
+  sayHasNoRow,
   type Command,
 } from './tools';
 
@@ -61,7 +62,7 @@ export const revealEntry: Command = async (desk, entry) => {
 async function revealOrSay(desk: Parameters<Command>[0], entry: EntryId): Promise<void> {
   await vscode.commands.executeCommand('pisessiond.tree.focus');
   if (!(await desk.tree.reveal(entry, true))) {
-    say('It has no row under this filter; Filter Rows chooses another.');
+    sayHasNoRow();
   }
 }
 

@@ -16,6 +16,7 @@ import {
   patiently,
   remember,
   say,
+  sayHasNoRow,
   withProgress,
   type Command,
   type Desk,
@@ -149,7 +150,7 @@ export const goToTheirs: Command = async (desk) => {
   if (row && row.entry !== null) {
     await navigateTo(desk, { ...row, entry: row.entry });
   } else {
-    say('It has no row under this filter; Filter Rows chooses another.');
+    sayHasNoRow();
   }
 };
 

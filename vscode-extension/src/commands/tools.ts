@@ -47,6 +47,10 @@ export function say(sentence: string): void {
   vscode.window.setStatusBarMessage(sentence, READ);
 }
 
+export function sayHasNoRow(): void {
+  say('It has no row under this filter; Filter Rows chooses another.');
+}
+
 /**
  * The session at hand.
  * @throws {Failure} when none is open
